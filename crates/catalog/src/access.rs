@@ -1,0 +1,130 @@
+//! Who a caller is, what groups grant, and the one function that answers "may they?".
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use crate::error::Invalid;
+use crate::name::MAX_SCOPE_BYTES;
+use crate::time::Timestamp;
+use crate::token::TokenId;
+
+/// A named right, for example `github-write`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Scope(Arc<str>);
+
+/// A group and the scopes it grants to its members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// What its members may do.
+    pub scopes: Vec<Scope>,
+    /// Moves with every write.
+    pub revision: u64,
+}
+
+/// Who calls, as a verified credential says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Principal {
+    /// The person or program. Unique within `issuer`.
+    pub subject: Arc<str>,
+    /// Who vouches for it; empty for tokens of our own and anonymous callers.
+    pub issuer: Arc<str>,
+    /// Groups the credential names.
+    pub groups: Vec<String>,
+    /// Scopes the credential itself carries.
+    pub scopes: Vec<Scope>,
+    /// Whether this is an administrator, who may do everything.
+    pub is_admin: bool,
+    /// The id of the token, where it is one of ours.
+    pub token: Option<TokenId>,
+    /// The one endpoint path the credential is good for, where it is bound: `/virtual/dev-tools`.
+    pub resource: Option<Arc<str>>,
+    /// When the credential ends.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Everything a principal may do under one snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grants {
+    everything: bool,
+    scopes: HashSet<Scope>,
+}
+
+impl Scope {
+    /// Checks a scope: printable ASCII without blanks, quotes or backslashes (RFC 6749, section 3.3).
+    pub fn parse(field: &str, text: &str) -> Result<Self, Invalid> {
+        let fits = |b: u8| matches!(b, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
+        if text.is_empty() || text.len() > MAX_SCOPE_BYTES || !text.bytes().all(fits) {
+            let rule = "must be 1 to 256 printable ASCII characters without blanks, quotes or backslashes";
+            return Err(Invalid::new(field, format!("{text:?} {rule}")));
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// Returns the scope as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::borrow::Borrow<str> for Scope {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for Scope {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Principal {
+    /// A caller without a credential, where the configuration lets one in.
+    pub fn anonymous() -> Self {
+        Self {
+            subject: "anonymous".into(),
+            issuer: "".into(),
+            groups: Vec::new(),
+            scopes: Vec::new(),
+            is_admin: false,
+            token: None,
+            resource: None,
+            expires_at: None,
+        }
+    }
+
+    /// Says whether two credentials stand for the same caller, so that one may go on with the other's session.
+    pub fn is_same_caller(&self, other: &Self) -> bool {
+        self.subject == other.subject && self.issuer == other.issuer
+    }
+}
+
+impl Grants {
+    /// Adds up what the credential carries and what its groups grant.
+    pub fn of(principal: &Principal, groups: &BTreeMap<String, Arc<Group>>) -> Self {
+        let granted = principal.groups.iter().filter_map(|name| groups.get(name)).flat_map(|g| &g.scopes);
+        Self {
+            everything: principal.is_admin,
+            scopes: principal.scopes.iter().chain(granted).cloned().collect(),
+        }
+    }
+
+    /// Returns the first scope that is required and not held; `None` means they may.
+    pub fn missing<'a>(&self, required: &'a [Scope]) -> Option<&'a Scope> {
+        if self.everything { None } else { required.iter().find(|scope| !self.scopes.contains(*scope)) }
+    }
+
+    /// Says whether nothing is ever missing.
+    pub fn is_everything(&self) -> bool {
+        self.everything
+    }
+
+    /// Returns the scopes held, in no order.
+    pub fn scopes(&self) -> impl Iterator<Item = &Scope> {
+        self.scopes.iter()
+    }
+}

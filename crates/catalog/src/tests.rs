@@ -1,0 +1,1 @@
+//! The catalog against its rules.

@@ -1,0 +1,165 @@
+//! Virtual servers: tools picked from servers, under aliases and pins, with scopes; and their checks.
+
+use std::collections::HashMap;
+
+use crate::Catalog;
+use crate::access::Scope;
+use crate::error::Invalid;
+use crate::name::{ServerPath, Slug, ToolName, VersionLabel, WARN_NAME_BYTES};
+use crate::time::Timestamp;
+
+/// Most mappings of one virtual server. Clients cope with far fewer; the bound keeps a list answer in memory.
+pub const MAX_MAPPINGS: usize = 2000;
+
+/// An endpoint composed of tools of servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VirtualServer {
+    /// Its name in the URL.
+    pub slug: Slug,
+    /// What people call it.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// The rows, in the order clients see.
+    pub mappings: Vec<Mapping>,
+    /// Scopes a caller needs to use it at all.
+    pub required_scopes: Vec<Scope>,
+    /// More scopes for single tools.
+    pub overrides: Vec<ScopeOverride>,
+    /// Its own instructions; the backends' are joined where absent.
+    pub instructions: Option<String>,
+    /// Whether prompts of the mapped servers are exposed.
+    pub exposes_prompts: bool,
+    /// Whether resources of the mapped servers are exposed.
+    pub exposes_resources: bool,
+    /// Whether it is routed.
+    pub is_enabled: bool,
+    /// Who made it.
+    pub owner: Option<String>,
+    /// Moves with every write.
+    pub revision: u64,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last written.
+    pub updated_at: Timestamp,
+}
+
+/// One row: a tool of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// The tool's original name.
+    pub tool: String,
+    /// The server it belongs to.
+    pub server: ServerPath,
+    /// The name clients see; the original where absent.
+    pub alias: Option<ToolName>,
+    /// The version it is pinned to; the active one where absent.
+    pub pin: Option<VersionLabel>,
+    /// A description that replaces the backend's.
+    pub description: Option<String>,
+}
+
+/// Scopes for one tool, beside those of the endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScopeOverride {
+    /// An exposed or original name that is mapped.
+    pub name: String,
+    /// Scopes a caller needs, all of them.
+    pub required_scopes: Vec<Scope>,
+}
+
+impl Mapping {
+    /// Returns the name clients see.
+    pub fn exposed(&self) -> &str {
+        self.alias.as_ref().map_or(&self.tool, |alias| alias.as_str())
+    }
+}
+
+impl VirtualServer {
+    /// Returns the scopes that overrides add for a mapping, without duplicates.
+    pub fn tool_scopes(&self, mapping: &Mapping) -> Vec<Scope> {
+        let mut scopes: Vec<Scope> = Vec::new();
+        for one in self.overrides.iter().filter(|o| o.name == mapping.exposed() || o.name == mapping.tool) {
+            scopes.extend(
+                one.required_scopes.iter().filter(|s| !scopes.contains(s)).cloned().collect::<Vec<_>>(),
+            );
+        }
+        scopes
+    }
+
+    /// Checks everything against the catalog and reports all faults at once; returns warnings.
+    ///
+    /// `kept` is the virtual server as it was: a tool that has gone from its backend since is no fault of
+    /// an edit that merely keeps its row.
+    pub fn check(&self, catalog: &Catalog, kept: Option<&Self>) -> Result<Vec<String>, Vec<Invalid>> {
+        let (mut faults, mut warnings) = (Vec::new(), Vec::new());
+        if self.mappings.len() > MAX_MAPPINGS {
+            faults.push(Invalid::new("tool_mappings", format!("has more than {MAX_MAPPINGS} rows")));
+        }
+        let mut seen: HashMap<&str, usize> = HashMap::new();
+        for (index, mapping) in self.mappings.iter().enumerate() {
+            let field = |name: &str| format!("tool_mappings[{index}].{name}");
+            let exposed = mapping.exposed();
+            if let Err(fault) = ToolName::parse(&field("alias"), exposed) {
+                let hint = if mapping.alias.is_none() { "; give the tool an alias" } else { "" };
+                faults.push(Invalid::new(fault.field, fault.reason + hint));
+            } else if exposed.len() > WARN_NAME_BYTES {
+                warnings.push(format!(
+                    "{exposed} is longer than {WARN_NAME_BYTES} characters; several clients refuse it"
+                ));
+            }
+            if let Some(first) = seen.insert(exposed, index) {
+                let reason =
+                    format!("{exposed:?} is the exposed name of row {first} too; give one of them an alias");
+                faults.push(Invalid::new(field("alias"), reason));
+            }
+            if let Err(fault) = self.check_source(catalog, mapping, index)
+                && !kept.is_some_and(|old| old.mappings.contains(mapping))
+            {
+                faults.push(fault);
+            }
+        }
+        for (index, one) in self.overrides.iter().enumerate() {
+            if !self.mappings.iter().any(|m| m.exposed() == one.name || m.tool == one.name) {
+                let reason = format!("{:?} is no exposed or original name of a mapped tool", one.name);
+                faults.push(Invalid::new(format!("tool_scope_overrides[{index}].tool_alias"), reason));
+            }
+        }
+        if faults.is_empty() { Ok(warnings) } else { Err(faults) }
+    }
+
+    fn check_source(&self, catalog: &Catalog, mapping: &Mapping, index: usize) -> Result<(), Invalid> {
+        let field = |name: &str| format!("tool_mappings[{index}].{name}");
+        let Some(server) = catalog.servers.get(&mapping.server) else {
+            return Err(Invalid::new(
+                field("backend_server_path"),
+                format!("no server {} is registered", mapping.server),
+            ));
+        };
+        let label = match &mapping.pin {
+            None => &server.active().label,
+            Some(pin) if server.version(pin.as_str()).is_some() => pin,
+            Some(pin) => {
+                let known: Vec<_> = server.versions().map(|v| v.label.as_str()).collect();
+                let reason = format!("{} has no version {pin}; it has {}", mapping.server, known.join(", "));
+                return Err(Invalid::new(field("backend_version"), reason));
+            }
+        };
+        match catalog.inventory(&mapping.server, label) {
+            Some(inventory) if inventory.tool(&mapping.tool).is_some() => Ok(()),
+            Some(_) => {
+                let reason = format!("{} {label} offers no tool {:?}", mapping.server, mapping.tool);
+                Err(Invalid::new(field("tool_name"), reason))
+            }
+            None => {
+                let reason = format!(
+                    "the tools of {} {label} are not known yet, so {:?} cannot be checked; refresh the server first",
+                    mapping.server, mapping.tool
+                );
+                Err(Invalid::new(field("tool_name"), reason))
+            }
+        }
+    }
+}

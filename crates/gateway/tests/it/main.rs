@@ -1,0 +1,1 @@
+//! Stories told to the real program.
