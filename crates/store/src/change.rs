@@ -1,0 +1,153 @@
+//! What can be written: every edit there is, and what must hold for it to be written.
+
+use std::sync::Arc;
+
+use catalog::access::{Group, Scope};
+use catalog::inventory::Inventory;
+use catalog::name::{ServerPath, Slug, VersionLabel};
+use catalog::server::Server;
+use catalog::token::{IssuedToken, TokenId};
+use catalog::virtual_server::VirtualServer;
+use catalog::{Catalog, VersionKey};
+
+/// Edits that are stored together or not at all.
+#[derive(Clone, Debug, Default)]
+pub struct Change {
+    /// Carried out in this order.
+    pub edits: Vec<Edit>,
+    /// Must all hold before the first edit, else nothing is stored.
+    pub expects: Vec<Expect>,
+}
+
+/// One edit of the catalog.
+#[derive(Clone, Debug)]
+pub enum Edit {
+    /// Writes what all versions of a server share, and the records of some versions.
+    ///
+    /// [`Edit::put_server`] finds out which.
+    PutServer {
+        /// The server as it will be, with all its versions.
+        server: Arc<Server>,
+        /// Versions whose records are new or changed.
+        versions: Vec<VersionLabel>,
+        /// Versions that are gone; their inventories go with them.
+        removed: Vec<VersionLabel>,
+    },
+    /// Deletes a server with all its versions and inventories.
+    DeleteServer(ServerPath),
+    /// Writes what a version was seen to offer. Does nothing where the version is gone meanwhile.
+    PutInventory(VersionKey, Arc<Inventory>),
+    /// Writes a virtual server.
+    PutVirtualServer(Arc<VirtualServer>),
+    /// Deletes a virtual server.
+    DeleteVirtualServer(Slug),
+    /// Writes a group.
+    PutGroup(Arc<Group>),
+    /// Deletes a group.
+    DeleteGroup(String),
+    /// Writes a scope with its description.
+    PutScope(Scope, String),
+    /// Deletes a scope's description.
+    DeleteScope(Scope),
+    /// Writes the record of a token.
+    PutToken(Arc<IssuedToken>),
+    /// Deletes the record of a token. Only sound once the token has expired.
+    DeleteToken(TokenId),
+}
+
+/// What must hold when a change is stored: the revision of an object, `None` for "must not exist".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// Of a server.
+    Server(ServerPath, Option<u64>),
+    /// Of a virtual server.
+    VirtualServer(Slug, Option<u64>),
+    /// Of a group.
+    Group(String, Option<u64>),
+}
+
+impl Change {
+    /// Makes a change of its edits, without expectations.
+    pub fn new(edits: Vec<Edit>) -> Self {
+        Self { edits, expects: Vec::new() }
+    }
+
+    /// Adds an expectation.
+    pub fn expecting(mut self, expect: Expect) -> Self {
+        self.expects.push(expect);
+        self
+    }
+
+    /// Does to a catalog in memory what a store does to its rows. Leaves the catalog's revision alone, which
+    /// the store gives.
+    pub fn apply_to(&self, catalog: &mut Catalog) {
+        for edit in &self.edits {
+            edit.apply_to(catalog);
+        }
+    }
+}
+
+impl Edit {
+    /// Writes a server, with those version records that differ from `old`.
+    pub fn put_server(old: Option<&Server>, server: Arc<Server>) -> Self {
+        let kept = |label: &VersionLabel| old.and_then(|old| old.version(label.as_str()));
+        let differs = server.versions().filter(|version| kept(&version.label) != Some(*version));
+        let versions = differs.map(|version| version.label.clone()).collect();
+        let before = old.into_iter().flat_map(Server::versions).map(|version| &version.label);
+        let removed = before.filter(|label| server.version(label.as_str()).is_none()).cloned().collect();
+        Self::PutServer { server, versions, removed }
+    }
+
+    fn apply_to(&self, catalog: &mut Catalog) {
+        match self {
+            Self::PutServer { server, removed, .. } => {
+                Arc::make_mut(&mut catalog.servers).insert(server.path.clone(), server.clone());
+                for label in removed {
+                    drop_inventory(catalog, &VersionKey::new(&server.path, label));
+                }
+            }
+            Self::DeleteServer(path) => {
+                let Some(server) = Arc::make_mut(&mut catalog.servers).remove(path) else { return };
+                for version in server.versions() {
+                    drop_inventory(catalog, &VersionKey::new(path, &version.label));
+                }
+            }
+            Self::PutInventory(key, inventory) => {
+                let server = catalog.servers.get(&key.path);
+                if server.is_some_and(|server| server.version(key.label.as_str()).is_some()) {
+                    Arc::make_mut(&mut catalog.inventories).insert(key.clone(), inventory.clone());
+                }
+            }
+            Self::PutVirtualServer(one) => {
+                Arc::make_mut(&mut catalog.virtual_servers).insert(one.slug.clone(), one.clone());
+            }
+            Self::DeleteVirtualServer(slug) => {
+                Arc::make_mut(&mut catalog.virtual_servers).remove(slug);
+            }
+            Self::PutGroup(group) => {
+                Arc::make_mut(&mut catalog.groups).insert(group.name.clone(), group.clone());
+            }
+            Self::DeleteGroup(name) => {
+                Arc::make_mut(&mut catalog.groups).remove(name);
+            }
+            Self::PutScope(scope, description) => {
+                Arc::make_mut(&mut catalog.scopes).insert(scope.clone(), description.clone());
+            }
+            Self::DeleteScope(scope) => {
+                Arc::make_mut(&mut catalog.scopes).remove(scope);
+            }
+            Self::PutToken(token) => {
+                Arc::make_mut(&mut catalog.tokens).insert(token.id.clone(), token.clone());
+            }
+            Self::DeleteToken(id) => {
+                Arc::make_mut(&mut catalog.tokens).remove(id);
+            }
+        }
+    }
+}
+
+fn drop_inventory(catalog: &mut Catalog, key: &VersionKey) {
+    if catalog.inventories.contains_key(key) {
+        Arc::make_mut(&mut catalog.inventories).remove(key);
+    }
+}
