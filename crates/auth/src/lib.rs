@@ -1,1 +1,16 @@
-//! To be written.
+//! Who is calling: credentials to a `Principal`, and the keys that everything secret hangs on.
+//!
+//! Knows neither HTTP nor the catalog's state. Whether a caller may do something is `catalog::access`'s
+//! question, and whether a token was revoked is the snapshot's.
+#![warn(missing_docs)]
+
+pub mod bearer;
+mod claims;
+pub mod issue;
+pub mod keys;
+pub mod seal;
+
+pub use bearer::{Authenticator, Refused};
+pub use issue::Issuer;
+pub use keys::{Error, RootKey};
+pub use seal::Seal;
