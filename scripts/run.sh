@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Builds the gateway and the demonstration, starts both, and ends both on Ctrl-C.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/require.sh
+
+listen=${LISTEN:-127.0.0.1:8080}
+data=data/demo
+target=${CARGO_TARGET_DIR:-target}
+gateway_pid=
+
+# A connection that is accepted means that somebody listens.
+answers() {
+  (exec 3<>"/dev/tcp/${listen%:*}/${listen##*:}") 2>/dev/null
+}
+
+ready() {
+  (
+    exec 3<>"/dev/tcp/${listen%:*}/${listen##*:}" || exit 1
+    printf 'GET /readyz HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n' "$listen" >&3
+    IFS= read -r -t 2 line <&3 && [[ $line == *" 200 "* ]]
+  ) 2>/dev/null
+}
+
+stop() {
+  trap - EXIT INT TERM
+  if [ -n "$gateway_pid" ] && kill -0 "$gateway_pid" 2>/dev/null; then
+    echo
+    step "Stopping the gateway"
+    kill -TERM "$gateway_pid" 2>/dev/null || true
+    wait "$gateway_pid" 2>/dev/null || true
+  fi
+}
+
+require_rust
+! answers || fail "something already listens on $listen: stop it, or choose another address with make run LISTEN=127.0.0.1:9090"
+
+step "Building the gateway (release; the first build takes some minutes)"
+cargo build --release --locked --package gateway --bin switchyard
+step "Building the demonstration's MCP servers"
+cargo build --release --locked --package testkit --bin demo
+
+trap stop EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+step "Starting the gateway on http://$listen with its data in ./$data"
+mkdir -p "$data"
+"$target/release/switchyard" serve --listen "$listen" --data-dir "$data" &
+gateway_pid=$!
+
+for _ in $(seq 150); do
+  ready && break
+  kill -0 "$gateway_pid" 2>/dev/null || fail "the gateway ended at once: see its message above."
+  sleep 0.1
+done
+ready || fail "the gateway was not ready within 15 seconds: see its messages above."
+
+step "Starting the example servers and the demonstration (Ctrl-C ends everything)"
+"$target/release/demo" --gateway "http://$listen" --token-file "$data/admin.token"
