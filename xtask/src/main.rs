@@ -1,2 +1,28 @@
-//! Automation.
-fn main() {}
+//! Automation of the repository: `cargo xtask tidy`, `openapi` and `bench`.
+
+#![expect(clippy::print_stdout, reason = "these are commands, and they say what they found")]
+
+mod tidy;
+
+use std::path::{Path, PathBuf};
+
+fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let command = arguments.next();
+    match command.as_deref() {
+        Some("tidy") => tidy::run(&root()),
+        other => {
+            println!("usage: cargo xtask tidy");
+            match other {
+                None | Some("help" | "--help" | "-h") => Ok(()),
+                Some(unknown) => anyhow::bail!("there is no command `{unknown}`"),
+            }
+        }
+    }
+}
+
+/// Returns the folder of the workspace.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("xtask lies inside the workspace").to_path_buf()
+}
