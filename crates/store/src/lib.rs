@@ -6,6 +6,8 @@
 #![warn(missing_docs)]
 
 pub mod change;
+pub mod conformance;
+pub mod embedded;
 pub mod error;
 pub mod record;
 
@@ -25,7 +27,7 @@ pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send +
 /// Keeps a catalog and the backend sessions of clients.
 ///
 /// A trait because there are two: SQLite in one directory for one process, MongoDB for many. Both pass
-/// [`conformance`](crate) whole. An implementer owes its callers this:
+/// [`conformance`] whole. An implementer owes its callers this:
 ///
 /// - A change is stored whole or not at all, also when the process is killed or the power fails. What
 ///   `apply` has acknowledged is there after a restart.

@@ -1,5 +1,22 @@
 //! The stored shape of each catalog type. Every store writes these, under the field names of the original
 //! registry, so that its data moves over and other tools can read ours.
+//!
+//! Members that a newer program added are ignored on reading. What a row names is checked again, since other
+//! tools may write too.
+
+mod access;
+mod inventory;
+mod moment;
+mod server;
+mod virtual_server;
+
+pub use access::{GroupRecord, TokenRecord};
+pub use inventory::{InventoryLists, InventoryRecord};
+pub use server::{ServerRecord, VersionRecord};
+pub use virtual_server::VirtualServerRecord;
+
+use catalog::access::Scope;
+use catalog::error::Invalid;
 
 /// Seals credentials before they are stored and opens them again.
 pub trait Sealer: Send + Sync + 'static {
@@ -8,3 +25,29 @@ pub trait Sealer: Send + Sync + 'static {
     /// Opens what `seal` made; `None` where it was not made under this key or was altered.
     fn open(&self, sealed: &str) -> Option<String>;
 }
+
+/// Why a record could not be read back, as a person would say it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unreadable(pub String);
+
+impl From<Invalid> for Unreadable {
+    fn from(invalid: Invalid) -> Self {
+        Self(invalid.to_string())
+    }
+}
+
+impl From<serde_json::Error> for Unreadable {
+    fn from(error: serde_json::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+fn scopes_out(scopes: &[Scope]) -> Vec<String> {
+    scopes.iter().map(Scope::to_string).collect()
+}
+
+fn scopes_in(field: &str, scopes: Vec<String>) -> Result<Vec<Scope>, Unreadable> {
+    scopes.iter().map(|scope| Ok(Scope::parse(field, scope)?)).collect()
+}
+

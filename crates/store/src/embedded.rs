@@ -1,0 +1,153 @@
+//! The embedded store: SQLite in one data directory, for one process.
+//!
+//! `switchyard.db` holds the catalog and is synced with every change. `sessions.db` holds backend sessions,
+//! which are many and cheap to lose. Both may be read by other tools meanwhile; `switchyard.lock` keeps a
+//! second gateway away.
+
+mod database;
+mod directory;
+mod read;
+mod sessions;
+mod write;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use catalog::Catalog;
+use catalog::time::Timestamp;
+use rusqlite::Connection;
+use tokio::sync::watch;
+
+use crate::change::Change;
+use crate::error::Error;
+use crate::record::Sealer;
+use crate::{Pending, Store};
+
+/// File of the catalog in the data directory.
+pub const CATALOG_FILE: &str = "switchyard.db";
+/// File of the sessions in the data directory.
+pub const SESSIONS_FILE: &str = "sessions.db";
+
+/// Keeps everything in one directory. Cheap to clone; the directory is free again when the last clone is
+/// gone.
+#[derive(Clone)]
+pub struct EmbeddedStore {
+    inner: Arc<Inner>,
+}
+
+// Fields are dropped in this order: the databases are closed before the directory is given back.
+struct Inner {
+    catalog: Mutex<Connection>,
+    sessions: Mutex<Connection>,
+    file: PathBuf,
+    sealer: Arc<dyn Sealer>,
+    revision: watch::Sender<u64>,
+    _lock: File,
+}
+
+impl EmbeddedStore {
+    /// Opens the store in a directory, which is made (mode 0700) where it is missing.
+    ///
+    /// Fails with [`Error::InUse`] where another process has it, with [`Error::Newer`] where a newer program
+    /// wrote it.
+    pub async fn open(directory: &Path, sealer: Arc<dyn Sealer>) -> Result<Self, Error> {
+        let directory = directory.to_owned();
+        let inner = blocking(move || Inner::open(&directory, sealer)).await?;
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Inner) -> Result<T, Error> + Send + 'static,
+    ) -> Pending<'_, T> {
+        let inner = self.inner.clone();
+        Box::pin(blocking(move || work(&inner)))
+    }
+}
+
+impl Store for EmbeddedStore {
+    fn load(&self) -> Pending<'_, Catalog> {
+        // A connection of its own, so that reading a large catalog holds up no writer.
+        self.run(|inner| read::load(&mut database::open_to_read(&inner.file)?, &*inner.sealer))
+    }
+
+    fn apply(&self, change: Change) -> Pending<'_, u64> {
+        self.run(move |inner| {
+            let mut connection = locked(&inner.catalog);
+            let revision = write::apply(&mut connection, &change, &*inner.sealer)?;
+            inner.revision.send_replace(revision);
+            Ok(revision)
+        })
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.inner.revision.subscribe()
+    }
+
+    fn keep_session(&self, key: &str, value: Vec<u8>, expires_at: Timestamp) -> Pending<'_, ()> {
+        let key = key.to_owned();
+        self.run(move |inner| sessions::keep(&locked(&inner.sessions), &key, &value, expires_at))
+    }
+
+    fn session(&self, key: &str, now: Timestamp) -> Pending<'_, Option<Vec<u8>>> {
+        let key = key.to_owned();
+        self.run(move |inner| sessions::find(&locked(&inner.sessions), &key, now))
+    }
+
+    fn forget_session(&self, key: &str) -> Pending<'_, ()> {
+        let key = key.to_owned();
+        self.run(move |inner| sessions::forget(&locked(&inner.sessions), &key))
+    }
+
+    fn sweep(&self, now: Timestamp) -> Pending<'_, u64> {
+        self.run(move |inner| {
+            let mut dropped = 0;
+            // The lock is given back between batches, so that no request waits for the whole sweep.
+            loop {
+                let batch = sessions::sweep_some(&locked(&inner.sessions), now)?;
+                dropped += batch;
+                if batch < sessions::SWEEP_BATCH {
+                    return Ok(dropped);
+                }
+            }
+        })
+    }
+}
+
+impl Inner {
+    fn open(directory: &Path, sealer: Arc<dyn Sealer>) -> Result<Self, Error> {
+        let lock = directory::take(directory)?;
+        let file = directory.join(CATALOG_FILE);
+        let catalog = database::open(&file, database::Kind::Catalog)?;
+        let sessions = sessions::open(&directory.join(SESSIONS_FILE))?;
+        let (revision, _) = watch::channel(read::revision(&catalog)?);
+        Ok(Self {
+            catalog: Mutex::new(catalog),
+            sessions: Mutex::new(sessions),
+            file,
+            sealer,
+            revision,
+            _lock: lock,
+        })
+    }
+}
+
+/// Runs work that waits for the disk where waiting hurts nobody.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
+        Err(_) => Err(Error::Unavailable("the program is ending".into())),
+    }
+}
+
+/// Takes a connection. One that a panic left behind is sound: its transaction was rolled back.
+fn locked(connection: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
+    connection.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

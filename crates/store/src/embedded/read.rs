@@ -1,0 +1,173 @@
+//! Rows to a catalog. A row that cannot be read is logged and left out.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use catalog::access::Scope;
+use catalog::inventory::Inventory;
+use catalog::name::{ServerPath, VersionLabel};
+use catalog::server::{Server, Version};
+use catalog::{Catalog, VersionKey};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Params, Row};
+
+use crate::error::Error;
+use crate::record::{
+    GroupRecord, InventoryLists, InventoryRecord, Sealer, ServerRecord, TokenRecord, Unreadable,
+    VersionRecord, VirtualServerRecord,
+};
+
+/// Reads everything, as it was at one moment.
+pub(super) fn load(connection: &mut Connection, sealer: &dyn Sealer) -> Result<Catalog, Error> {
+    let rows = connection.transaction()?;
+    let servers = servers(&rows, sealer)?;
+    let inventories = inventories(&rows, &servers)?;
+    let mut catalog = Catalog {
+        revision: revision(&rows)?,
+        servers: Arc::new(servers),
+        inventories: Arc::new(inventories),
+        ..Catalog::default()
+    };
+    let virtual_servers = Arc::make_mut(&mut catalog.virtual_servers);
+    each(&rows, "virtual server", "SELECT slug, record FROM virtual_servers", [], |row| {
+        let one = serde_json::from_str::<VirtualServerRecord>(text(row, 1)?)?.into_virtual_server()?;
+        virtual_servers.insert(one.slug.clone(), Arc::new(one));
+        Ok(())
+    })?;
+    let groups = Arc::make_mut(&mut catalog.groups);
+    each(&rows, "group", "SELECT name, record FROM groups", [], |row| {
+        let group = serde_json::from_str::<GroupRecord>(text(row, 1)?)?.into_group()?;
+        groups.insert(group.name.clone(), Arc::new(group));
+        Ok(())
+    })?;
+    let scopes = Arc::make_mut(&mut catalog.scopes);
+    each(&rows, "scope", "SELECT name, description FROM scopes", [], |row| {
+        scopes.insert(Scope::parse("name", text(row, 0)?)?, text(row, 1)?.to_owned());
+        Ok(())
+    })?;
+    let tokens = Arc::make_mut(&mut catalog.tokens);
+    each(&rows, "token", "SELECT id, record FROM tokens", [], |row| {
+        let token = serde_json::from_str::<TokenRecord>(text(row, 1)?)?.into_token()?;
+        tokens.insert(token.id.clone(), Arc::new(token));
+        Ok(())
+    })?;
+    Ok(catalog)
+}
+
+/// Reads the catalog's revision.
+pub(super) fn revision(connection: &Connection) -> Result<u64, Error> {
+    let revision: i64 = connection.query_row("SELECT revision FROM state", [], |row| row.get(0))?;
+    Ok(revision.cast_unsigned())
+}
+
+/// Reads one server; `None` where it is not there or `load` would leave it out.
+pub(super) fn server(
+    rows: &Connection,
+    path: &ServerPath,
+    sealer: &dyn Sealer,
+) -> Result<Option<Arc<Server>>, Error> {
+    let path = path.as_str();
+    let sql = "SELECT path, label, record FROM versions WHERE path = ?1";
+    let versions = versions(rows, sql, [path], sealer)?;
+    let sql = "SELECT path, record FROM servers WHERE path = ?1";
+    Ok(assemble(rows, sql, [path], versions)?.into_values().next())
+}
+
+fn servers(rows: &Connection, sealer: &dyn Sealer) -> Result<BTreeMap<ServerPath, Arc<Server>>, Error> {
+    let versions = versions(rows, "SELECT path, label, record FROM versions", [], sealer)?;
+    assemble(rows, "SELECT path, record FROM servers", [], versions)
+}
+
+fn versions(
+    rows: &Connection,
+    sql: &str,
+    key: impl Params,
+    sealer: &dyn Sealer,
+) -> Result<HashMap<String, Vec<Version>>, Error> {
+    let mut found: HashMap<String, Vec<Version>> = HashMap::new();
+    each(rows, "version", sql, key, |row| {
+        let version = serde_json::from_str::<VersionRecord>(text(row, 2)?)?.into_version(sealer)?;
+        let path = text(row, 0)?;
+        match found.get_mut(path) {
+            Some(versions) => versions.push(version),
+            None => drop(found.insert(path.to_owned(), vec![version])),
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn assemble(
+    rows: &Connection,
+    sql: &str,
+    key: impl Params,
+    mut versions: HashMap<String, Vec<Version>>,
+) -> Result<BTreeMap<ServerPath, Arc<Server>>, Error> {
+    let mut servers = BTreeMap::new();
+    each(rows, "server", sql, key, |row| {
+        let record: ServerRecord = serde_json::from_str(text(row, 1)?)?;
+        let server = record.into_server(versions.remove(text(row, 0)?).unwrap_or_default())?;
+        servers.insert(server.path.clone(), Arc::new(server));
+        Ok(())
+    })?;
+    Ok(servers)
+}
+
+fn inventories(
+    rows: &Connection,
+    servers: &BTreeMap<ServerPath, Arc<Server>>,
+) -> Result<HashMap<VersionKey, Arc<Inventory>>, Error> {
+    let mut inventories = HashMap::new();
+    let sql = "SELECT path, label, record, tools, prompts, resources, resource_templates FROM inventories";
+    each(rows, "inventory", sql, [], |row| {
+        let owner = servers.get(text(row, 0)?);
+        // Of a version that was left out itself: that is reported already.
+        let Some((server, version)) = owner.zip(version_of(owner, text(row, 1)?)) else { return Ok(()) };
+        let lists = InventoryLists {
+            tools: text(row, 3)?,
+            prompts: text(row, 4)?,
+            resources: text(row, 5)?,
+            resource_templates: text(row, 6)?,
+        };
+        let inventory = serde_json::from_str::<InventoryRecord>(text(row, 2)?)?.into_inventory(lists)?;
+        inventories.insert(VersionKey::new(&server.path, version), Arc::new(inventory));
+        Ok(())
+    })?;
+    Ok(inventories)
+}
+
+fn version_of<'a>(server: Option<&'a Arc<Server>>, label: &str) -> Option<&'a VersionLabel> {
+    Some(&server?.version(label)?.label)
+}
+
+/// Goes through rows; `read` takes what it can, and what it cannot read is logged under the row's key.
+fn each(
+    rows: &Connection,
+    kind: &str,
+    sql: &str,
+    key: impl Params,
+    mut read: impl FnMut(&Row<'_>) -> Result<(), Unreadable>,
+) -> Result<(), Error> {
+    let mut statement = rows.prepare_cached(sql)?;
+    let is_version = statement.column_names().any(|name| name == "label");
+    let mut found = statement.query(key)?;
+    while let Some(row) = found.next()? {
+        if let Err(reason) = read(row) {
+            let mut name = text(row, 0).unwrap_or("?").to_owned();
+            if is_version {
+                name.extend([":", text(row, 1).unwrap_or("?")]);
+            }
+            tracing::error!(kind, name, %reason, "a stored record cannot be read and is left out");
+        }
+    }
+    Ok(())
+}
+
+fn text<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a str, Unreadable> {
+    match row.get_ref(column) {
+        Ok(ValueRef::Text(bytes)) => {
+            std::str::from_utf8(bytes).map_err(|error| Unreadable(format!("column {column}: {error}")))
+        }
+        _ => Err(Unreadable(format!("column {column} is no text"))),
+    }
+}

@@ -1,0 +1,148 @@
+//! A change to rows, in one transaction.
+
+use catalog::VersionKey;
+use catalog::inventory::Inventory;
+use catalog::name::{ServerPath, VersionLabel};
+use catalog::server::Server;
+use rusqlite::{Connection, OptionalExtension, Params, Transaction, TransactionBehavior, params};
+use serde::Serialize;
+
+use super::read;
+use crate::change::{Change, Edit, Expect};
+use crate::error::Error;
+use crate::record::{
+    GroupRecord, InventoryLists, InventoryRecord, Sealer, ServerRecord, TokenRecord, VersionRecord,
+    VirtualServerRecord,
+};
+
+/// Writes a change whole and returns the catalog's new revision.
+pub(super) fn apply(connection: &mut Connection, change: &Change, sealer: &dyn Sealer) -> Result<u64, Error> {
+    let rows = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for expect in &change.expects {
+        check(&rows, expect, sealer)?;
+    }
+    for edit in &change.edits {
+        write(&rows, edit, sealer)?;
+    }
+    let sql = "UPDATE state SET revision = revision + 1 RETURNING revision";
+    let revision: i64 = rows.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+    rows.commit()?;
+    Ok(revision.cast_unsigned())
+}
+
+fn check(rows: &Transaction<'_>, expect: &Expect, sealer: &dyn Sealer) -> Result<(), Error> {
+    let (what, current, expected) = match expect {
+        Expect::Server(path, expected) => {
+            let mut current =
+                revision_of(rows, "SELECT revision FROM servers WHERE path = ?1", path.as_str())?;
+            // A server that cannot be read was left out of the catalog; its path may be taken again.
+            if expected.is_none() && current.is_some() && read::server(rows, path, sealer)?.is_none() {
+                current = None;
+            }
+            (format!("server {path}"), current, expected)
+        }
+        Expect::VirtualServer(slug, expected) => {
+            let sql = "SELECT revision FROM virtual_servers WHERE slug = ?1";
+            (format!("virtual server {}", slug.path()), revision_of(rows, sql, slug.as_str())?, expected)
+        }
+        Expect::Group(name, expected) => {
+            let sql = "SELECT revision FROM groups WHERE name = ?1";
+            (format!("group {name}"), revision_of(rows, sql, name)?, expected)
+        }
+    };
+    if current == *expected { Ok(()) } else { Err(Error::Moved { what, current }) }
+}
+
+fn revision_of(rows: &Transaction<'_>, sql: &str, key: &str) -> Result<Option<u64>, Error> {
+    let revision: Option<i64> = rows.prepare_cached(sql)?.query_row([key], |row| row.get(0)).optional()?;
+    Ok(revision.map(i64::cast_unsigned))
+}
+
+fn write(rows: &Transaction<'_>, edit: &Edit, sealer: &dyn Sealer) -> Result<(), Error> {
+    match edit {
+        Edit::PutServer { server, versions, removed } => put_server(rows, server, versions, removed, sealer),
+        Edit::DeleteServer(path) => delete_server(rows, path),
+        Edit::PutInventory(key, inventory) => put_inventory(rows, key, inventory),
+        Edit::PutVirtualServer(one) => {
+            let record = json(&VirtualServerRecord::of(one));
+            let sql = "INSERT OR REPLACE INTO virtual_servers VALUES (?1, ?2, ?3)";
+            run(rows, sql, params![one.slug.as_str(), one.revision.cast_signed(), record])
+        }
+        Edit::DeleteVirtualServer(slug) => {
+            run(rows, "DELETE FROM virtual_servers WHERE slug = ?1", [slug.as_str()])
+        }
+        Edit::PutGroup(group) => {
+            let sql = "INSERT OR REPLACE INTO groups VALUES (?1, ?2, ?3)";
+            run(rows, sql, params![group.name, group.revision.cast_signed(), json(&GroupRecord::of(group))])
+        }
+        Edit::DeleteGroup(name) => run(rows, "DELETE FROM groups WHERE name = ?1", [name]),
+        Edit::PutScope(scope, description) => {
+            run(rows, "INSERT OR REPLACE INTO scopes VALUES (?1, ?2)", [scope.as_str(), description])
+        }
+        Edit::DeleteScope(scope) => run(rows, "DELETE FROM scopes WHERE name = ?1", [scope.as_str()]),
+        Edit::PutToken(token) => {
+            let record = json(&TokenRecord::of(token));
+            run(rows, "INSERT OR REPLACE INTO tokens VALUES (?1, ?2)", [&*token.id, &record])
+        }
+        Edit::DeleteToken(id) => run(rows, "DELETE FROM tokens WHERE id = ?1", [&**id]),
+    }
+}
+
+fn put_server(
+    rows: &Transaction<'_>,
+    server: &Server,
+    versions: &[VersionLabel],
+    removed: &[VersionLabel],
+    sealer: &dyn Sealer,
+) -> Result<(), Error> {
+    let path = &server.path;
+    if read::server(rows, path, sealer)?.is_none() {
+        // What is left of a server that cannot be read must not come back as part of this one.
+        delete_server(rows, path)?;
+    }
+    for label in removed {
+        let key = [path.as_str(), label.as_str()];
+        run(rows, "DELETE FROM versions WHERE path = ?1 AND label = ?2", key)?;
+        run(rows, "DELETE FROM inventories WHERE path = ?1 AND label = ?2", key)?;
+    }
+    for version in versions.iter().filter_map(|label| server.version(label.as_str())) {
+        let record = json(&VersionRecord::of(path, version, sealer));
+        let sql = "INSERT OR REPLACE INTO versions VALUES (?1, ?2, ?3)";
+        run(rows, sql, [path.as_str(), version.label.as_str(), &record])?;
+    }
+    let sql = "INSERT OR REPLACE INTO servers VALUES (?1, ?2, ?3)";
+    run(rows, sql, params![path.as_str(), server.revision.cast_signed(), json(&ServerRecord::of(server))])
+}
+
+fn delete_server(rows: &Transaction<'_>, path: &ServerPath) -> Result<(), Error> {
+    for table in ["servers", "versions", "inventories"] {
+        run(rows, &format!("DELETE FROM {table} WHERE path = ?1"), [path.as_str()])?;
+    }
+    Ok(())
+}
+
+fn put_inventory(rows: &Transaction<'_>, key: &VersionKey, inventory: &Inventory) -> Result<(), Error> {
+    let record = json(&InventoryRecord::of(key, inventory));
+    let lists = InventoryLists::of(inventory);
+    let sql = "INSERT OR REPLACE INTO inventories SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
+        WHERE EXISTS (SELECT 1 FROM versions WHERE path = ?1 AND label = ?2)";
+    let values = params![
+        key.path.as_str(),
+        key.label.as_str(),
+        record,
+        lists.tools,
+        lists.prompts,
+        lists.resources,
+        lists.resource_templates
+    ];
+    run(rows, sql, values)
+}
+
+fn run(rows: &Transaction<'_>, sql: &str, values: impl Params) -> Result<(), Error> {
+    rows.prepare_cached(sql)?.execute(values)?;
+    Ok(())
+}
+
+fn json(record: &impl Serialize) -> String {
+    serde_json::to_string(record).expect("records hold nothing that JSON cannot")
+}

@@ -1,0 +1,95 @@
+//! Groups and issued tokens as they are stored. A scope needs no record: it is a name and a description.
+
+use catalog::access::Group;
+use catalog::token::IssuedToken;
+use serde::{Deserialize, Serialize};
+
+use super::moment::Moment;
+use super::{Unreadable, scopes_in, scopes_out};
+
+/// A group.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct GroupRecord {
+    name: String,
+    #[serde(default)]
+    description: String,
+    scopes: Vec<String>,
+    revision: u64,
+}
+
+/// What a token we issued may do; never the token itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TokenRecord {
+    id: String,
+    subject: String,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    groups: Vec<String>,
+    #[serde(default)]
+    scopes: Vec<String>,
+    #[serde(default)]
+    is_admin: bool,
+    #[serde(default)]
+    resource: Option<String>,
+    #[serde(default)]
+    created_by: String,
+    created_at: Moment,
+    expires_at: Moment,
+    #[serde(default)]
+    revoked_at: Option<Moment>,
+}
+
+impl GroupRecord {
+    /// Takes down a group.
+    pub fn of(group: &Group) -> Self {
+        Self {
+            name: group.name.clone(),
+            description: group.description.clone(),
+            scopes: scopes_out(&group.scopes),
+            revision: group.revision,
+        }
+    }
+
+    /// Reads it back.
+    pub fn into_group(self) -> Result<Group, Unreadable> {
+        let scopes = scopes_in("scopes", self.scopes)?;
+        Ok(Group { name: self.name, description: self.description, scopes, revision: self.revision })
+    }
+}
+
+impl TokenRecord {
+    /// Takes down a token's record.
+    pub fn of(token: &IssuedToken) -> Self {
+        Self {
+            id: token.id.to_string(),
+            subject: token.subject.clone(),
+            description: token.description.clone(),
+            groups: token.groups.clone(),
+            scopes: scopes_out(&token.scopes),
+            is_admin: token.is_admin,
+            resource: token.resource.clone(),
+            created_by: token.created_by.clone(),
+            created_at: Moment(token.created_at),
+            expires_at: Moment(token.expires_at),
+            revoked_at: Moment::maybe(token.revoked_at),
+        }
+    }
+
+    /// Reads it back.
+    pub fn into_token(self) -> Result<IssuedToken, Unreadable> {
+        Ok(IssuedToken {
+            id: self.id.into(),
+            subject: self.subject,
+            description: self.description,
+            groups: self.groups,
+            scopes: scopes_in("scopes", self.scopes)?,
+            is_admin: self.is_admin,
+            resource: self.resource,
+            created_by: self.created_by,
+            created_at: self.created_at.0,
+            expires_at: self.expires_at.0,
+            revoked_at: self.revoked_at.map(|moment| moment.0),
+        })
+    }
+}
