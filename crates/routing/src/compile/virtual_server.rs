@@ -1,0 +1,217 @@
+//! A virtual server compiled: names to backends, and lists ready to be sent.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use catalog::inventory::{Inventory, Item};
+use catalog::name::ServerPath;
+use catalog::virtual_server::{Mapping, VirtualServer};
+use mcp::message::quote;
+
+use super::LeftOut;
+use crate::names::{Listing, Resource, Template, Tool};
+use crate::target::{ServerTarget, VirtualTarget};
+use crate::version::VersionTarget;
+
+type Servers = HashMap<ServerPath, Arc<ServerTarget>>;
+
+/// Compiles one virtual server, or takes it over when neither it nor any of its backends changed.
+pub(super) fn compile(
+    source: &Arc<VirtualServer>,
+    servers: &Servers,
+    old: Option<&Arc<VirtualTarget>>,
+    left_out: &mut Vec<LeftOut>,
+) -> Arc<VirtualTarget> {
+    let (backends, rows) = resolve(source, servers);
+    let (tools, missing) = compile_tools(source, &rows, &backends, left_out);
+    if let Some(old) = old
+        && Arc::ptr_eq(&old.source, source)
+        && old.backends.len() == backends.len()
+        && old.backends.iter().zip(&backends).all(|(old, new)| Arc::ptr_eq(old, new))
+        && old.missing == missing
+    {
+        return old.clone();
+    }
+    let by_tool =
+        tools.iter().enumerate().map(|(index, tool)| (tool.exposed.clone(), index as u32)).collect();
+    let (by_prompt, prompts) =
+        if source.exposes_prompts { compile_prompts(&backends) } else { Default::default() };
+    let (by_uri, resources, templates, template_list) =
+        if source.exposes_resources { compile_resources(&backends) } else { Default::default() };
+    let tool_list = Listing::new(tools.iter().filter_map(|tool| tool.json.clone()).collect());
+    Arc::new(VirtualTarget {
+        slug: source.slug.clone(),
+        path: source.slug.path(),
+        required_scopes: source.required_scopes.clone(),
+        is_enabled: source.is_enabled,
+        capabilities: capabilities(source, &backends),
+        server_info: server_info(source),
+        instructions: instructions(source, &backends).map(|text| quote(&text)),
+        missing,
+        by_tool,
+        by_prompt,
+        by_uri,
+        templates,
+        lists: [tool_list, prompts, resources, template_list],
+        tools,
+        backends,
+        source: source.clone(),
+    })
+}
+
+/// Finds the distinct versions behind the mappings, and for each mapping the index of its own.
+fn resolve(source: &VirtualServer, servers: &Servers) -> (Vec<Arc<VersionTarget>>, Vec<Option<usize>>) {
+    let mut backends: Vec<Arc<VersionTarget>> = Vec::new();
+    let mut find = |mapping: &Mapping| {
+        let server = servers.get(&mapping.server).filter(|server| server.is_enabled)?;
+        let version = match &mapping.pin {
+            Some(pin) => server.version(pin.as_str())?,
+            None => server.active(),
+        };
+        let known = backends.iter().position(|backend| backend.key == version.key);
+        Some(known.unwrap_or_else(|| {
+            backends.push(version.clone());
+            backends.len() - 1
+        }))
+    };
+    let rows = source.mappings.iter().map(&mut find).collect();
+    (backends, rows)
+}
+
+fn compile_tools(
+    source: &VirtualServer,
+    rows: &[Option<usize>],
+    backends: &[Arc<VersionTarget>],
+    left_out: &mut Vec<LeftOut>,
+) -> (Vec<Tool>, Vec<String>) {
+    let (mut tools, mut missing) = (Vec::with_capacity(rows.len()), Vec::new());
+    for (mapping, row) in source.mappings.iter().zip(rows) {
+        let inventory = row.map(|backend| backends[backend].inventory.as_deref());
+        match (row, inventory) {
+            (Some(backend), Some(Some(inventory))) => match inventory.tool(&mapping.tool) {
+                Some(item) => tools.push(tool(source, mapping, *backend, Some(item))),
+                None => gone(source, mapping, "its server no longer offers it", left_out, &mut missing),
+            },
+            // Never read yet: callable, for the backend may well have it, but nothing to list.
+            (Some(backend), _) => tools.push(tool(source, mapping, *backend, None)),
+            (None, _) => {
+                gone(source, mapping, "its server or version is gone or disabled", left_out, &mut missing)
+            }
+        }
+    }
+    (tools, missing)
+}
+
+fn gone(
+    source: &VirtualServer,
+    mapping: &Mapping,
+    reason: &str,
+    left_out: &mut Vec<LeftOut>,
+    missing: &mut Vec<String>,
+) {
+    let what = format!("{}: {} of {}", source.slug.path(), mapping.exposed(), mapping.server);
+    left_out.push(LeftOut { what, reason: reason.into() });
+    missing.push(mapping.exposed().into());
+}
+
+fn tool(source: &VirtualServer, mapping: &Mapping, backend: usize, item: Option<&Item>) -> Tool {
+    let alias = mapping.alias.as_ref().map(|alias| alias.as_str());
+    let definition = |item: &Item| match (alias, &mapping.description) {
+        (None, None) => Bytes::copy_from_slice(item.json.as_bytes()),
+        (alias, description) => mcp::list::renamed(&item.json, alias, description.as_deref()).into(),
+    };
+    Tool {
+        exposed: mapping.exposed().into(),
+        original: mapping.tool.as_str().into(),
+        original_json: quote(&mapping.tool).into(),
+        backend,
+        needs: source.tool_scopes(mapping),
+        json: item.map(definition),
+    }
+}
+
+fn each_item<'a>(
+    backends: &'a [Arc<VersionTarget>],
+    items: impl Fn(&'a Inventory) -> &'a [Item] + 'a,
+) -> impl Iterator<Item = (u16, &'a Item)> {
+    let inventories = backends.iter().enumerate().filter_map(|(at, b)| Some((at, b.inventory.as_deref()?)));
+    inventories.flat_map(move |(at, inventory)| items(inventory).iter().map(move |item| (at as u16, item)))
+}
+
+fn raw(item: &Item) -> Bytes {
+    Bytes::copy_from_slice(item.json.as_bytes())
+}
+
+/// Prompts of all backends; of two with one name the first in mapping order stays.
+fn compile_prompts(backends: &[Arc<VersionTarget>]) -> (HashMap<Box<str>, u16>, Listing) {
+    let (mut owners, mut items) = (HashMap::new(), Vec::new());
+    for (backend, item) in each_item(backends, |inventory| &inventory.prompts) {
+        if !owners.contains_key(&item.name) {
+            owners.insert(item.name.clone(), backend);
+            items.push(raw(item));
+        }
+    }
+    (owners, Listing::new(items))
+}
+
+type Resources = (HashMap<Box<str>, Resource>, Listing, Vec<Template>, Listing);
+
+/// Resources and templates of all backends; of two with one URI the first in mapping order stays.
+fn compile_resources(backends: &[Arc<VersionTarget>]) -> Resources {
+    let (mut owners, mut items) = (HashMap::new(), Vec::new());
+    for (backend, item) in each_item(backends, |inventory| &inventory.resources) {
+        if !owners.contains_key(&item.name) {
+            owners.insert(item.name.clone(), Resource { backend });
+            items.push(raw(item));
+        }
+    }
+    let (mut templates, mut template_items): (Vec<Template>, _) = (Vec::new(), Vec::new());
+    for (backend, item) in each_item(backends, |inventory| &inventory.templates) {
+        if !templates.iter().any(|known| known.text == item.name) {
+            templates.push(Template { text: item.name.clone(), backend });
+            template_items.push(raw(item));
+        }
+    }
+    (owners, Listing::new(items), templates, Listing::new(template_items))
+}
+
+/// The union of what the backends can do, as far as it passes through us. Changes of lists are always
+/// promised, since an alias or a switch of version can change them too.
+fn capabilities(source: &VirtualServer, backends: &[Arc<VersionTarget>]) -> String {
+    let any = |name: &str| backends.iter().any(|backend| backend.offers(name));
+    let mut offered = vec![r#""tools":{"listChanged":true}"#.to_owned()];
+    if source.exposes_prompts && any("prompts") {
+        offered.push(r#""prompts":{"listChanged":true}"#.into());
+    }
+    if source.exposes_resources && any("resources") {
+        let subscribe = backends.iter().any(|backend| backend.offers_switch("resources", "subscribe"));
+        offered.push(format!(r#""resources":{{"subscribe":{subscribe},"listChanged":true}}"#));
+    }
+    for name in ["completions", "logging"] {
+        if any(name) {
+            offered.push(format!(r#""{name}":{{}}"#));
+        }
+    }
+    format!("{{{}}}", offered.join(","))
+}
+
+fn server_info(source: &VirtualServer) -> String {
+    let (name, title) = (quote(source.slug.as_str()), quote(&source.name));
+    format!(r#"{{"name":{name},"title":{title},"version":"{}"}}"#, env!("CARGO_PKG_VERSION"))
+}
+
+/// Its own instructions, else the backends' joined under headings.
+fn instructions(source: &VirtualServer, backends: &[Arc<VersionTarget>]) -> Option<String> {
+    if let Some(own) = &source.instructions {
+        return Some(own.clone());
+    }
+    let mut parts = Vec::new();
+    for backend in backends {
+        if let Some(text) = backend.inventory.as_ref().and_then(|inventory| inventory.instructions.as_deref())
+        {
+            parts.push(format!("## {}\n\n{text}", backend.key.path));
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
+}

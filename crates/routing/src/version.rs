@@ -1,0 +1,98 @@
+//! One version of a server as the data plane needs it: endpoint, era, and ready header values.
+
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use catalog::VersionKey;
+use catalog::endpoint::{Endpoint, Era};
+use catalog::inventory::Inventory;
+use catalog::server::{Status, Version};
+use http::HeaderValue;
+
+/// One version of a server.
+#[derive(Debug)]
+pub struct VersionTarget {
+    /// Its server and label.
+    pub key: VersionKey,
+    /// Where it lives.
+    pub endpoint: Arc<Endpoint>,
+    /// The era it speaks: pinned, else as learnt, else unknown.
+    pub era: Option<Era>,
+    /// Its label as a header value.
+    pub label_header: HeaderValue,
+    /// `Deprecation` (RFC 9745), where it is deprecated.
+    pub deprecation: Option<HeaderValue>,
+    /// `Sunset` (RFC 8594), where it is deprecated and has a date.
+    pub sunset: Option<HeaderValue>,
+    /// What it was last seen to offer.
+    pub inventory: Option<Arc<Inventory>>,
+    pub(crate) source: Arc<Version>,
+}
+
+impl VersionTarget {
+    pub(crate) fn new(key: VersionKey, version: &Arc<Version>, inventory: Option<Arc<Inventory>>) -> Self {
+        let is_deprecated = version.status == Status::Deprecated;
+        let since = version.deprecated_at.unwrap_or(version.updated_at).as_seconds();
+        let sunset = version.sunset_on.as_deref().and_then(http_date);
+        Self {
+            label_header: HeaderValue::from_str(key.label.as_str()).expect("labels are printable ASCII"),
+            endpoint: version.endpoint.clone(),
+            era: version.endpoint.pinned_era.or_else(|| inventory.as_ref().map(|i| i.era)),
+            deprecation: is_deprecated.then(|| HeaderValue::from_str(&format!("@{since}")).expect("digits")),
+            sunset: sunset.filter(|_| is_deprecated),
+            inventory,
+            source: version.clone(),
+            key,
+        }
+    }
+
+    /// Says whether its backend announced a capability.
+    pub fn offers(&self, capability: &str) -> bool {
+        self.capability(capability).is_some()
+    }
+
+    /// Says whether its backend announced a capability with a switch in it turned on, as
+    /// `resources.subscribe`.
+    pub fn offers_switch(&self, capability: &str, switch: &str) -> bool {
+        let Some(object) = self.capability(capability) else { return false };
+        mcp::message::member(object, switch).is_some_and(|value| value.of(object) == b"true")
+    }
+
+    fn capability(&self, name: &str) -> Option<&[u8]> {
+        let capabilities = self.inventory.as_ref()?.capabilities.as_bytes();
+        mcp::message::member(capabilities, name).map(|span| span.of(capabilities))
+    }
+}
+
+/// Turns a day `YYYY-MM-DD` into an HTTP date at its beginning.
+fn http_date(day: &str) -> Option<HeaderValue> {
+    let mut parts = day.get(..10)?.split('-').map(|part| part.parse::<i64>().ok());
+    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
+    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    // Days since 1970 of a civil date, counting years from March so that the leap day comes last.
+    let (shifted_year, shifted_month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leap_days = shifted_year / 4 - shifted_year / 100 + shifted_year / 400;
+    let days = 365 * shifted_year + leap_days + (153 * shifted_month + 2) / 5 + day - 1 - 719_468;
+    let moment = UNIX_EPOCH + Duration::from_secs(u64::try_from(days).ok()? * 86_400);
+    HeaderValue::from_str(&httpdate::fmt_http_date(moment)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::http_date;
+
+    #[test]
+    fn days_become_http_dates() {
+        let check = |day: &str, expected: Option<&str>| {
+            assert_eq!(http_date(day).as_ref().map(|v| v.to_str().expect("ascii")), expected, "{day}");
+        };
+        check("2031-06-01", Some("Sun, 01 Jun 2031 00:00:00 GMT"));
+        check("1970-01-01", Some("Thu, 01 Jan 1970 00:00:00 GMT"));
+        check("2024-02-29", Some("Thu, 29 Feb 2024 00:00:00 GMT"));
+        check("2000-12-31", Some("Sun, 31 Dec 2000 00:00:00 GMT"));
+        check("2031-13-01", None);
+        check("soon", None);
+    }
+}
