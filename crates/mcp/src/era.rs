@@ -56,3 +56,6 @@ impl Revision {
 pub fn negotiate(asked: &str) -> Revision {
     Revision::parse(asked).filter(|revision| !revision.is_modern()).unwrap_or(Revision::LATEST_LEGACY)
 }
+
+#[cfg(test)]
+mod tests;

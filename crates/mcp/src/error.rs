@@ -69,3 +69,6 @@ pub fn result_body(id: &[u8], result: &[u8]) -> Bytes {
     let parts: [&[u8]; 5] = [br#"{"jsonrpc":"2.0","id":"#, id, br#","result":"#, result, b"}"];
     parts.concat().into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -156,3 +156,6 @@ fn is_utf8(charset: &[u8]) -> bool {
 fn is_not_empty(part: &&[u8]) -> bool {
     !part.is_empty()
 }
+
+#[cfg(test)]
+mod tests;

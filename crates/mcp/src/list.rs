@@ -116,3 +116,6 @@ pub fn renamed(item: &str, name: Option<&str>, description: Option<&str>) -> Str
 fn is_string(span: Span, json: &[u8]) -> bool {
     span.of(json).first() == Some(&b'"')
 }
+
+#[cfg(test)]
+mod tests;

@@ -123,7 +123,7 @@ fn outline(text: &str, envelope: &Envelope<'_>) -> Result<Outline, Malformed> {
         return Err(Malformed::Duplicate(name, id));
     }
     match envelope.jsonrpc {
-        Some(version) if is_string(version) && plain(version) == "2.0" => {}
+        Some(version) if is_string(version) && plain(version).as_deref() == Some("2.0") => {}
         Some(_) => return invalid("jsonrpc is not \"2.0\""),
         None => return invalid("jsonrpc is missing"),
     }
@@ -156,7 +156,7 @@ fn outline(text: &str, envelope: &Envelope<'_>) -> Result<Outline, Malformed> {
     Ok(Outline {
         kind,
         id: id.map(span),
-        method: envelope.method.map_or(Method::Other, |name| Method::parse(&plain(name))),
+        method: envelope.method.and_then(plain).map_or(Method::Other, |name| Method::parse(&name)),
         method_name: envelope.method.map(span),
         params: envelope.params.map(span),
         name: string(envelope.name),
@@ -230,4 +230,4 @@ fn closing_quote(body: &[u8], mut at: usize) -> usize {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -110,3 +110,6 @@ const TABLE: [(Method, &str); 33] = [
     (Method::RootsListChanged, "notifications/roots/list_changed"),
     (Method::ElicitationComplete, "notifications/elicitation/complete"),
 ];
+
+#[cfg(test)]
+mod tests;

@@ -40,3 +40,6 @@ pub fn splice(body: &Bytes, edits: &mut [Edit]) -> Bytes {
     out.extend_from_slice(&body[done..]);
     out.into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -226,3 +226,6 @@ fn push_data(out: &mut Vec<u8>, line: &[u8]) {
     out.extend_from_slice(line);
     out.push(b'\n');
 }
+
+#[cfg(test)]
+mod tests;

@@ -72,13 +72,13 @@ impl<'a> Visitor<'a> for Outer<'a, '_> {
     fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {
         let envelope = self.envelope;
         while let Some(key) = map.next_key::<&'a RawValue>()? {
-            let (slot, name) = match &*plain(key.get()) {
-                "jsonrpc" => (&mut envelope.jsonrpc, "jsonrpc"),
-                "id" => (&mut envelope.id, "id"),
-                "method" => (&mut envelope.method, "method"),
-                "result" => (&mut envelope.result, "result"),
-                "error" => (&mut envelope.error, "error"),
-                "params" if envelope.params.is_none() => {
+            let (slot, name) = match plain(key.get()).as_deref() {
+                Some("jsonrpc") => (&mut envelope.jsonrpc, "jsonrpc"),
+                Some("id") => (&mut envelope.id, "id"),
+                Some("method") => (&mut envelope.method, "method"),
+                Some("result") => (&mut envelope.result, "result"),
+                Some("error") => (&mut envelope.error, "error"),
+                Some("params") if envelope.params.is_none() => {
                     match object_after(self.text, key.get()) {
                         Some(start) => {
                             let inner = Inner { text: self.text, start, envelope: &mut *envelope };
@@ -89,7 +89,7 @@ impl<'a> Visitor<'a> for Outer<'a, '_> {
                     }
                     continue;
                 }
-                "params" => (&mut envelope.params, "params"),
+                Some("params") => (&mut envelope.params, "params"),
                 _ => {
                     map.next_value::<serde::de::IgnoredAny>()?;
                     continue;
@@ -138,13 +138,13 @@ impl<'a> Visitor<'a> for Inner<'a, '_> {
         while let Some((key, value)) = map.next_entry::<&'a RawValue, &'a RawValue>()? {
             let value = value.get();
             end = end_of(self.text, value);
-            let (slot, name) = match &*plain(key.get()) {
-                "name" => (&mut envelope.name, "params.name"),
-                "uri" => (&mut envelope.uri, "params.uri"),
-                "taskId" => (&mut envelope.task_id, "params.taskId"),
-                "cursor" => (&mut envelope.cursor, "params.cursor"),
-                "_meta" => (&mut envelope.meta, "params._meta"),
-                "requestState" => (&mut envelope.request_state, "params.requestState"),
+            let (slot, name) = match plain(key.get()).as_deref() {
+                Some("name") => (&mut envelope.name, "params.name"),
+                Some("uri") => (&mut envelope.uri, "params.uri"),
+                Some("taskId") => (&mut envelope.task_id, "params.taskId"),
+                Some("cursor") => (&mut envelope.cursor, "params.cursor"),
+                Some("_meta") => (&mut envelope.meta, "params._meta"),
+                Some("requestState") => (&mut envelope.request_state, "params.requestState"),
                 _ => continue,
             };
             keep(slot, &mut envelope.duplicate, name, value);

@@ -59,7 +59,7 @@ pub fn pick<const N: usize>(object: &[u8], keys: [&str; N]) -> Option<[Option<Sp
     let mut seen = [0_u32; N];
     walk_object(text, |key, value| {
         let key = plain(key);
-        if let Some(index) = keys.iter().position(|wanted| *wanted == key) {
+        if let Some(index) = keys.iter().position(|wanted| key.as_deref() == Some(*wanted)) {
             seen[index] += 1;
             values[index] = (seen[index] == 1).then(|| Span::locate(text, value));
         }
@@ -98,14 +98,14 @@ pub fn quote(text: &str) -> String {
     serde_json::to_string(text).expect("text always has a JSON spelling")
 }
 
-/// Returns what a raw string says between its quotes. Where the escapes make no text the raw spelling
-/// comes back, which equals none of our words because it holds a backslash.
-pub(crate) fn plain(raw: &str) -> Cow<'_, str> {
-    let inner = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
+/// Decodes a raw string that is known to be one, without a second look at its bytes where it holds no escapes.
+/// `None` where its escapes make no text.
+pub(crate) fn plain(raw: &str) -> Option<Cow<'_, str>> {
+    let inner = raw.get(1..raw.len().saturating_sub(1))?;
     if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
-        return Cow::Borrowed(inner);
+        return Some(Cow::Borrowed(inner));
     }
-    serde_json::from_str(raw).map_or(Cow::Borrowed(inner), Cow::Owned)
+    serde_json::from_str(raw).ok().map(Cow::Owned)
 }
 
 /// Returns the first byte of `text` from `at` on that is not white space, with its place.
@@ -168,3 +168,6 @@ impl<'de, F: FnMut(&'de str)> Visitor<'de> for Elements<F> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
