@@ -1,1 +1,27 @@
-//! To be written.
+//! Speaking MCP to one backend: a pooled client that forwards messages, opens and closes sessions, learns a
+//! backend's era and reads its inventory.
+//!
+//! It does not know what a client asked, which server a backend belongs to, or who may call it.
+
+pub mod error;
+pub mod handshake;
+pub mod inventory;
+pub mod reply;
+pub mod send;
+pub mod settings;
+
+mod answer;
+mod ask;
+mod connect;
+mod line;
+mod pool;
+mod route;
+mod stream;
+mod tls;
+
+pub use error::Error;
+pub use handshake::{Greeting, Hello, Learnt};
+pub use pool::Backends;
+pub use reply::Reply;
+pub use send::Outgoing;
+pub use settings::Settings;

@@ -1,0 +1,171 @@
+//! The body of a backend's answer, handed on as it comes.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use tokio::time::{Instant, Sleep};
+
+use crate::error::Error;
+use crate::line::Line;
+use crate::pool::Host;
+
+/// The body of a backend's answer.
+///
+/// When it ends its connection goes back to the pool; dropped before, it cancels: an HTTP/1 connection is closed,
+/// an HTTP/2 stream reset.
+pub struct Reply {
+    body: Incoming,
+    carrier: Carrier,
+    idle: Option<Duration>,
+    /// Set while waiting for a frame; moved only when a wait begins.
+    silent_until: Option<Instant>,
+}
+
+/// What brings the body.
+enum Carrier {
+    Line(Box<Line>, Arc<Host>),
+    Stream(Pin<Box<Sleep>>),
+    /// The body ended or failed.
+    None,
+}
+
+impl Reply {
+    pub(crate) fn of_line(body: Incoming, line: Box<Line>, host: &Arc<Host>, idle: Duration) -> Self {
+        let carrier = Carrier::Line(line, host.clone());
+        let mut reply = Self { body, carrier, idle: Some(idle), silent_until: None };
+        if reply.body.is_end_stream() {
+            reply.release(&mut Context::from_waker(Waker::noop()));
+        }
+        reply
+    }
+
+    pub(crate) fn of_stream(body: Incoming, timer: Pin<Box<Sleep>>, idle: Duration) -> Self {
+        Self { body, carrier: Carrier::Stream(timer), idle: Some(idle), silent_until: None }
+    }
+
+    /// Sets how long the body may be silent; `None` for streams that may be silent for ever.
+    pub fn set_idle(&mut self, idle: Option<Duration>) {
+        self.idle = idle;
+        self.silent_until = None;
+    }
+
+    /// Reads the whole body. Fails with [`Error::TooLarge`] as soon as it is known to pass `limit` bytes.
+    pub async fn collect(mut self, limit: usize) -> Result<Bytes, Error> {
+        let too_large = || Error::TooLarge { what: format!("an answer of more than {limit} bytes") };
+        if self.size_hint().lower() > limit as u64 {
+            return Err(too_large());
+        }
+        let mut first = Bytes::new();
+        let mut joined = BytesMut::new();
+        while let Some(frame) = self.frame().await {
+            let Ok(data) = frame?.into_data() else { continue };
+            if first.len().max(joined.len()) + data.len() > limit {
+                return Err(too_large());
+            }
+            if first.is_empty() && joined.is_empty() {
+                first = data;
+            } else {
+                if joined.is_empty() {
+                    joined.extend_from_slice(&first);
+                }
+                joined.extend_from_slice(&data);
+            }
+        }
+        Ok(if joined.is_empty() { first } else { joined.freeze() })
+    }
+
+    /// Waits for the next frame; `None` at the end.
+    pub(crate) async fn frame(&mut self) -> Option<Result<Frame<Bytes>, Error>> {
+        std::future::poll_fn(|cx| Pin::new(&mut *self).poll_frame(cx)).await
+    }
+
+    /// Gives the connection back to the pool if it can take another request.
+    fn release(&mut self, cx: &mut Context<'_>) {
+        if let Carrier::Line(mut line, host) = std::mem::replace(&mut self.carrier, Carrier::None)
+            && line.is_free(cx)
+        {
+            host.put(line);
+        }
+    }
+
+    fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(idle) = self.idle else { return Poll::Pending };
+        let timer = match &mut self.carrier {
+            Carrier::Line(line, _) => line.timer(),
+            Carrier::Stream(timer) => timer.as_mut(),
+            Carrier::None => return Poll::Pending,
+        };
+        let mut timer = timer;
+        if self.silent_until.is_none() {
+            let until = Instant::now() + idle;
+            self.silent_until = Some(until);
+            timer.as_mut().reset(until);
+        }
+        timer.poll(cx)
+    }
+}
+
+impl Body for Reply {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let this = self.get_mut();
+        let polled = match &mut this.carrier {
+            Carrier::None => return Poll::Ready(None),
+            Carrier::Stream(_) => Pin::new(&mut this.body).poll_frame(cx),
+            Carrier::Line(line, _) => poll_line(&mut this.body, line, cx),
+        };
+        match polled {
+            Poll::Ready(Some(Ok(frame))) => {
+                this.silent_until = None;
+                if this.body.is_end_stream() {
+                    this.release(cx);
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                this.carrier = Carrier::None;
+                Poll::Ready(Some(Err(Error::broken(&error))))
+            }
+            Poll::Ready(None) => {
+                this.release(cx);
+                Poll::Ready(None)
+            }
+            Poll::Pending => {
+                std::task::ready!(this.poll_silence(cx));
+                this.carrier = Carrier::None;
+                let what = "the answer fell silent";
+                Poll::Ready(Some(Err(Error::TimedOut { what, may_have_run: true })))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.carrier, Carrier::None)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Takes a frame from the body, letting the connection read it where it is not there yet.
+fn poll_line(
+    body: &mut Incoming,
+    line: &mut Line,
+    cx: &mut Context<'_>,
+) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    // The connection's waker is enough: nothing else puts frames into the body.
+    let quiet = &mut Context::from_waker(Waker::noop());
+    if let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(quiet) {
+        return Poll::Ready(frame);
+    }
+    line.poll(cx);
+    Pin::new(body).poll_frame(quiet)
+}
