@@ -1,1 +1,119 @@
-//! To be written.
+//! The control plane: the REST API over the catalog, and what follows a change of it.
+//!
+//! Deliberately knows nothing of the data plane. The two meet in `routing::Live`, where this crate publishes
+//! a table after each change.
+
+mod api;
+mod apply;
+mod diff;
+mod health;
+mod inventory;
+mod metrics;
+mod openapi;
+mod publish;
+mod run;
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use auth::{Authenticator, Issuer};
+use backend::Backends;
+use catalog::Catalog;
+use catalog::endpoint::AddressRule;
+use routing::live::Live;
+use store::Store;
+
+pub use apply::Error as ApplyError;
+pub use inventory::Unread;
+pub use openapi::openapi;
+
+/// The control plane, used as `Arc<Registry>`.
+pub struct Registry {
+    parts: Parts,
+    current: RwLock<Arc<Catalog>>,
+    /// Held by the one change that is being made.
+    writing: Arc<tokio::sync::Mutex<()>>,
+    left_out: RwLock<Vec<routing::compile::LeftOut>>,
+    reads: inventory::Reads,
+    hints: inventory::Hints,
+    board: health::Board,
+}
+
+/// What the control plane works with.
+pub struct Parts {
+    /// Where the catalog is kept.
+    pub store: Arc<dyn Store>,
+    /// Where tables are published.
+    pub live: Arc<Live>,
+    /// Speaks to backends: probes and inventories.
+    pub backends: Arc<Backends>,
+    /// Tells who calls.
+    pub authenticator: Arc<Authenticator>,
+    /// Signs tokens.
+    pub issuer: Arc<Issuer>,
+    /// What an operator may set.
+    pub settings: Settings,
+}
+
+/// What an operator may set.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which addresses backend URLs may name.
+    pub address_rule: AddressRule,
+    /// Time between two probes of an active version; spread by a tenth.
+    pub probe_every: Duration,
+    /// Most backends probed at once.
+    pub probe_parallel: usize,
+    /// Time after which an inventory is read again though nothing hints at a change.
+    pub inventory_every: Duration,
+    /// What holds for a server whose registration does not say `strict_versions`.
+    pub strict_versions: bool,
+    /// The gateway's address as clients know it, without a trailing slash.
+    pub public_url: Option<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            address_rule: AddressRule { allow_private: true },
+            probe_every: Duration::from_secs(60),
+            probe_parallel: 16,
+            inventory_every: Duration::from_secs(600),
+            strict_versions: false,
+            public_url: None,
+        }
+    }
+}
+
+impl Registry {
+    /// Loads the catalog, compiles it and publishes the table.
+    pub async fn start(parts: Parts) -> Result<Arc<Self>, store::Error> {
+        let catalog = parts.store.load().await?;
+        let registry = Arc::new(Self {
+            parts,
+            current: RwLock::new(Arc::new(Catalog::default())),
+            writing: Arc::default(),
+            left_out: RwLock::default(),
+            reads: inventory::Reads::default(),
+            hints: inventory::Hints::default(),
+            board: health::Board::default(),
+        });
+        registry.publish(catalog);
+        Ok(registry)
+    }
+
+    /// Returns the router of everything under `/api`.
+    pub fn router(self: &Arc<Self>) -> axum::Router {
+        api::router(self.clone())
+    }
+
+    /// Returns the catalog in force.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns what the published table had to leave out, and why.
+    pub fn left_out(&self) -> Vec<routing::compile::LeftOut> {
+        self.left_out.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

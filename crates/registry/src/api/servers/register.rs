@@ -1,0 +1,242 @@
+//! Registration: a new server, a further version of one, or with `overwrite` an edit of one version.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use catalog::error::{Invalid, Refusal};
+use catalog::name::{ServerPath, VersionLabel};
+use catalog::server::Server;
+use catalog::time::Timestamp;
+use catalog::{Catalog, VersionKey};
+use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
+use store::change::{Change, Edit, Expect};
+use utoipa::ToSchema;
+
+use super::put;
+use crate::Registry;
+use crate::api::document::Document;
+use crate::api::edit::{ServerEdit, VersionEdit};
+use crate::api::error::{Problem, ProblemDocument};
+use crate::api::extract::{Admin, IfMatch, require_server};
+use crate::api::fields::Fields;
+use crate::api::tagged::Tagged;
+
+/// Longest text of the fields read here; their own rules are tighter.
+const MAX_TEXT_BYTES: usize = 1024;
+
+/// A registration. As a form, lists are texts with commas, and `headers` is JSON.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes what `Fields` reads one by one")]
+pub(crate) struct Registration {
+    /// Where clients reach the server.
+    #[schema(examples("/context7"))]
+    path: String,
+    /// Where its backend listens.
+    #[schema(examples("http://127.0.0.1:9000/mcp"))]
+    proxy_pass_url: String,
+    /// What people call it; also read from `name`. The path where absent.
+    server_name: Option<String>,
+    /// Label of the version; `v1.0.0` where absent.
+    version: Option<String>,
+    /// What it does.
+    description: Option<String>,
+    /// Words to find it by.
+    tags: Option<Vec<String>>,
+    /// Whether it is routed; not where absent.
+    is_enabled: Option<bool>,
+    /// With a path and label that are there: edits that version alone.
+    overwrite: Option<bool>,
+    /// `stable`, `beta` or `deprecated`.
+    status: Option<String>,
+    /// The day it was released.
+    release_date: Option<String>,
+    /// The day it goes away.
+    sunset_date: Option<String>,
+    /// Whether an unknown label is refused.
+    strict_versions: Option<bool>,
+    /// `none`, `bearer`, `basic` or `api_key`.
+    auth_scheme: Option<String>,
+    /// The credential for its backend; never shown again.
+    auth_credential: Option<String>,
+    /// The header of an `api_key`; `X-API-Key` where absent.
+    auth_header_name: Option<String>,
+    /// More headers for its backend, `{"X-Team": "blue"}`.
+    headers: Option<std::collections::BTreeMap<String, String>>,
+    /// `auto`, `legacy` or `modern`.
+    protocol_era: Option<String>,
+    /// Must hold `streamable-http`, where given.
+    supported_transports: Option<Vec<String>>,
+    /// `public`, `private` or `group-restricted`.
+    visibility: Option<String>,
+    /// Groups that may find it, where it is restricted to them.
+    allowed_groups: Option<Vec<String>>,
+    /// Scopes a caller needs to use it, all of them.
+    required_scopes: Option<Vec<String>>,
+    /// Licence of the software.
+    license: Option<String>,
+    /// Who it belongs to; the caller where absent.
+    owner: Option<String>,
+}
+
+/// What a registration made.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Registered {
+    /// What happened, in words.
+    message: String,
+    /// Whether a version was added to a server that was there.
+    is_new_version: bool,
+    /// The version that was registered.
+    #[serde(flatten)]
+    server: Document,
+}
+
+/// A registration that was read: what it says, and what was wrong with it.
+struct Request {
+    label: Option<VersionLabel>,
+    shared: ServerEdit,
+    own: VersionEdit,
+    overwrite: bool,
+    faults: Vec<Invalid>,
+}
+
+/// What a registration does.
+enum Done {
+    Created,
+    Added,
+    Edited,
+}
+
+/// Registers a server, or a further version of one.
+///
+/// The first registration of a path makes the server, with this version active. Another label adds a version, which
+/// is not active; what all versions share (name, tags, scopes, …) then stays as it is. The same label again is
+/// refused, or with `overwrite` edits that version alone.
+#[utoipa::path(post, path = "/api/servers/register", tag = "servers",
+    request_body(content((Registration = "application/json"), (Registration = "application/x-www-form-urlencoded"))),
+    responses((status = 201, body = Registered), (status = 200, description = "Edited by `overwrite`", body = Registered),
+        (status = 409, body = ProblemDocument), (status = 422, body = ProblemDocument)))]
+pub(super) async fn register(
+    State(registry): State<Arc<Registry>>,
+    Admin(caller): Admin,
+    if_match: IfMatch,
+    mut fields: Fields,
+) -> Result<Response, Problem> {
+    let path = fields.text("path", MAX_TEXT_BYTES).unwrap_or_default();
+    let path = fields.checked(ServerPath::parse("path", &path));
+    let label = match fields.text("version", MAX_TEXT_BYTES).filter(|text| !text.trim().is_empty()) {
+        Some(text) => fields.checked(VersionLabel::parse("version", &text)),
+        None => Some(VersionLabel::first()),
+    };
+    let shared = ServerEdit::read(&mut fields);
+    let own = VersionEdit::read(&mut fields, registry.parts.settings.address_rule);
+    let overwrite = fields.flag("overwrite").unwrap_or(false);
+    let mut request = Request { label, shared, own, overwrite, faults: fields.into_faults() };
+    let Some(path) = path else {
+        request.own.require_whole(&mut request.faults);
+        return Err(request.faults.into());
+    };
+    let owner = caller.principal.subject.to_string();
+    let strict = registry.parts.settings.strict_versions;
+    let (label, done, moved) = registry
+        .apply(|catalog| match catalog.servers.get(&path) {
+            Some(server) => {
+                if_match.check(path.as_str(), server.revision)?;
+                add_or_edit(server, request)
+            }
+            None => create(catalog, &path, request, owner, strict),
+        })
+        .await?;
+    if moved {
+        registry.hint_changed(VersionKey::new(&path, &label));
+    }
+    answer(&registry, &path, &label, done)
+}
+
+type Planned = (Change, (VersionLabel, Done, bool));
+
+fn create(
+    catalog: &Catalog,
+    path: &ServerPath,
+    mut request: Request,
+    owner: String,
+    strict: bool,
+) -> Result<Planned, Refusal> {
+    request.own.require_whole(&mut request.faults);
+    let (Some(label), true) = (request.label, request.faults.is_empty()) else {
+        return Err(Refusal::Invalid(request.faults));
+    };
+    let now = Timestamp::now();
+    let version = request.own.create(label.clone(), now).map_err(Refusal::Invalid)?;
+    let name = request.shared.name().unwrap_or(path.group()).to_owned();
+    let mut server = Server::new(path.clone(), name, version, now);
+    (server.owner, server.strict_versions) = (Some(owner), strict);
+    // Not 1: a revision that was read before the server was deleted and made anew must not match.
+    server.revision = catalog.revision + 1;
+    request.shared.apply(&mut server);
+    let edit =
+        Edit::PutServer { server: Arc::new(server), versions: vec![label.clone()], removed: Vec::new() };
+    let change = Change::new(vec![edit]).expecting(Expect::Server(path.clone(), None));
+    Ok((change, (label, Done::Created, true)))
+}
+
+fn add_or_edit(server: &Server, mut request: Request) -> Result<Planned, Refusal> {
+    let known = request.label.as_ref().and_then(|label| server.version(label.as_str()));
+    if known.is_none() {
+        request.own.require_whole(&mut request.faults);
+    }
+    let (Some(label), true) = (request.label, request.faults.is_empty()) else {
+        return Err(Refusal::Invalid(request.faults));
+    };
+    let now = Timestamp::now();
+    let (next, done, moved) = match known {
+        None => {
+            let version = request.own.create(label.clone(), now).map_err(Refusal::Invalid)?;
+            (server.add(version, now)?, Done::Added, true)
+        }
+        Some(_) if !request.overwrite => {
+            return Err(Refusal::Exists { kind: "version", name: format!("{label} of {}", server.path) });
+        }
+        Some(known) => {
+            let version = request.own.apply(known, now).map_err(|fault| Refusal::Invalid(vec![fault]))?;
+            let moved = version.endpoint != known.endpoint;
+            (server.replace(version, now)?, Done::Edited, moved)
+        }
+    };
+    Ok((put(server, next, vec![label.clone()]), (label, done, moved)))
+}
+
+fn answer(
+    registry: &Registry,
+    path: &ServerPath,
+    label: &VersionLabel,
+    done: Done,
+) -> Result<Response, Problem> {
+    let catalog = registry.catalog();
+    let server = require_server(&catalog, path)?;
+    let version = server.require(label.as_str())?;
+    let (status, is_new_version, message) = match done {
+        Done::Created => (StatusCode::CREATED, false, format!("{path} is registered with version {label}")),
+        Done::Added => {
+            let message = format!(
+                "version {label} is added to {path}; {} stays active. Make it active with PUT /api/servers{path}/versions/default",
+                server.active().label
+            );
+            (StatusCode::CREATED, true, message)
+        }
+        Done::Edited => (StatusCode::OK, false, format!("version {label} of {path} is edited")),
+    };
+    let document = Document::of_version(registry, &catalog, server, version);
+    let body = Registered { message, is_new_version, server: document };
+    let mut response = Tagged { status, revision: server.revision, body }.into_response();
+    let place = match done {
+        Done::Created => Some(format!("/api/servers{path}")),
+        Done::Added => Some(format!("/api/servers{path}/versions/{label}")),
+        Done::Edited => None,
+    };
+    if let Some(place) = place.and_then(|place| HeaderValue::from_str(&place).ok()) {
+        response.headers_mut().insert(header::LOCATION, place);
+    }
+    Ok(response)
+}

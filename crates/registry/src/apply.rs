@@ -1,0 +1,76 @@
+//! The one way to change anything: check, store, publish.
+
+use std::sync::Arc;
+
+use catalog::Catalog;
+use catalog::error::Refusal;
+use store::change::Change;
+
+use crate::Registry;
+
+/// Why a change was not made. Nothing was changed then.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The catalog's rules refuse it.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The store did not take it.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// The task that stored it ended early; only a defect or a shutdown does that.
+    #[error("the change was interrupted")]
+    Interrupted,
+}
+
+impl Registry {
+    /// Makes a change: `edit` checks the catalog as it is and says what to write. Returns once the change is
+    /// stored and published, so that the next request sees it. Changes are made one after another. A change
+    /// without edits stores and publishes nothing.
+    ///
+    /// **Errors:** any failure leaves everything as it was.
+    ///
+    /// **Cancel:** a future dropped after `edit` ran does not stop the change; it is stored and published.
+    pub async fn apply<T>(
+        self: &Arc<Self>,
+        edit: impl FnOnce(&Catalog) -> Result<(Change, T), Refusal>,
+    ) -> Result<T, Error> {
+        let writing = self.writing.clone().lock_owned().await;
+        let current = self.catalog();
+        let (change, outcome) = edit(&current)?;
+        if change.edits.is_empty() {
+            return Ok(outcome);
+        }
+        let registry = self.clone();
+        // A task of its own, so that a client that hangs up cannot leave a stored change unpublished.
+        let stored = tokio::spawn(async move {
+            let result = registry.store_and_publish(&current, change).await;
+            drop(writing);
+            result
+        });
+        stored.await.map_err(|_| Error::Interrupted)??;
+        Ok(outcome)
+    }
+
+    async fn store_and_publish(&self, current: &Catalog, change: Change) -> Result<(), store::Error> {
+        let revision = match self.parts.store.apply(change.clone()).await {
+            Ok(revision) => revision,
+            Err(error) => {
+                // Another node wrote what we have not seen: take it in, so that a second try can succeed.
+                if matches!(error, store::Error::Moved { .. }) {
+                    self.publish(self.parts.store.load().await?);
+                }
+                return Err(error);
+            }
+        };
+        if revision == current.revision + 1 {
+            let mut next = current.clone();
+            change.apply_to(&mut next);
+            next.revision = revision;
+            self.publish(next);
+        } else {
+            // Another node wrote in between.
+            self.publish(self.parts.store.load().await?);
+        }
+        Ok(())
+    }
+}

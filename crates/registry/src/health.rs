@@ -1,0 +1,227 @@
+//! Probes active versions on a clock and keeps the board of results. Health never decides whether a route exists.
+
+use std::collections::hash_map::RandomState;
+use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use backend::handshake::Learnt;
+use catalog::VersionKey;
+use catalog::endpoint::{Endpoint, Era};
+use catalog::inventory::Inventory;
+use catalog::time::Timestamp;
+use tokio::task::{Id, JoinSet};
+
+use crate::{Registry, metrics};
+
+/// How often the clock looks for probes that are due.
+const TICK: Duration = Duration::from_secs(1);
+/// Longest time for one probe, with both eras tried.
+const PROBE_DEADLINE: Duration = Duration::from_secs(15);
+
+/// What the last probe of each version found.
+#[derive(Default)]
+pub(crate) struct Board {
+    checks: Mutex<HashMap<VersionKey, Check>>,
+}
+
+/// What the last probe of a version found.
+#[derive(Clone, Debug)]
+pub(crate) struct Check {
+    /// When it was.
+    pub(crate) checked_at: Timestamp,
+    /// Since when the result is what it is: healthy or not.
+    pub(crate) since: Timestamp,
+    /// How long the backend took; of the last probe that worked.
+    pub(crate) latency: Option<Duration>,
+    /// What was wrong; `None` means healthy.
+    pub(crate) fault: Option<String>,
+    /// The version the software reported; of the last probe that worked.
+    pub(crate) reported: Option<String>,
+    /// When the inventory was last read, by this process.
+    inventory_read: Option<Instant>,
+}
+
+impl Check {
+    /// Returns the word for the result.
+    pub(crate) fn status(&self) -> &'static str {
+        if self.fault.is_none() { "healthy" } else { "unhealthy" }
+    }
+}
+
+impl Board {
+    /// Returns the last result for a version.
+    pub(crate) fn check(&self, key: &VersionKey) -> Option<Check> {
+        self.checks().get(key).cloned()
+    }
+
+    /// Notes a probe that worked.
+    pub(crate) fn answered(&self, key: &VersionKey, reported: Option<String>, latency: Duration) {
+        self.note(key, None, |check| {
+            check.latency = Some(latency);
+            check.reported = reported;
+        });
+    }
+
+    /// Notes an inventory that was read.
+    pub(crate) fn read_whole(&self, key: &VersionKey, reported: Option<String>, latency: Duration) {
+        self.note(key, None, |check| {
+            check.latency = Some(latency);
+            check.reported = reported;
+            check.inventory_read = Some(Instant::now());
+        });
+    }
+
+    /// Notes a probe that failed.
+    pub(crate) fn failed(&self, key: &VersionKey, fault: String) {
+        self.note(key, Some(fault), |_| {});
+    }
+
+    fn note(&self, key: &VersionKey, fault: Option<String>, edit: impl FnOnce(&mut Check)) {
+        let now = Timestamp::now();
+        let mut checks = self.checks();
+        let known = checks.get(key).map(|check| check.fault.is_some());
+        let check = checks.entry(key.clone()).or_insert_with(|| Check {
+            checked_at: now,
+            since: now,
+            latency: None,
+            fault: None,
+            reported: None,
+            inventory_read: None,
+        });
+        if known.is_some_and(|was_faulty| was_faulty != fault.is_some()) {
+            check.since = now;
+        }
+        if known.unwrap_or(false) != fault.is_some() {
+            let (path, label) = (&key.path, &key.label);
+            match &fault {
+                Some(reason) => tracing::warn!(server.path = %path, %label, reason, "backend is unhealthy"),
+                None => tracing::info!(server.path = %path, %label, "backend is healthy again"),
+            }
+        }
+        check.checked_at = now;
+        check.fault = fault;
+        edit(check);
+    }
+
+    fn retain(&self, is_there: impl Fn(&VersionKey) -> bool) {
+        self.checks().retain(|key, _| is_there(key));
+    }
+
+    fn checks(&self) -> MutexGuard<'_, HashMap<VersionKey, Check>> {
+        self.checks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Registry {
+    /// Probes the active versions of enabled servers, each in its turn. Never returns.
+    pub(crate) async fn probe_on_clock(self: &Arc<Self>) {
+        let mut due: HashMap<VersionKey, Instant> = HashMap::new();
+        let mut running: HashMap<Id, VersionKey> = HashMap::new();
+        let mut probes = JoinSet::new();
+        let mut tick = tokio::time::interval(TICK);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = tick.tick() => {}
+                Some(ended) = probes.join_next_with_id() => {
+                    let id = match ended {
+                        Ok((id, ())) => id,
+                        Err(error) => error.id(),
+                    };
+                    if let Some(key) = running.remove(&id) {
+                        due.insert(key, Instant::now() + self.spread(0.9, 0.2));
+                    }
+                }
+            }
+            self.plan(&mut due);
+            let now = Instant::now();
+            let busy: HashSet<_> = running.values().cloned().collect();
+            let mut ready: Vec<_> =
+                due.iter().filter(|(key, at)| **at <= now && !busy.contains(*key)).collect();
+            ready.sort_by_key(|(_, at)| **at);
+            let room = self.parts.settings.probe_parallel.max(1).saturating_sub(running.len());
+            let ready: Vec<_> = ready.into_iter().take(room).map(|(key, _)| key.clone()).collect();
+            for key in ready {
+                let (registry, probed) = (self.clone(), key.clone());
+                let handle = probes.spawn(async move { registry.probe(&probed).await });
+                running.insert(handle.id(), key);
+            }
+        }
+    }
+
+    /// Brings the plan in line with the catalog: versions that became active join, others leave.
+    fn plan(&self, due: &mut HashMap<VersionKey, Instant>) {
+        let catalog = self.catalog();
+        let enabled = catalog.servers.values().filter(|server| server.is_enabled);
+        let active: HashSet<_> =
+            enabled.map(|server| VersionKey::new(&server.path, &server.active().label)).collect();
+        due.retain(|key, _| active.contains(key));
+        for key in active {
+            // What is unknown is asked at once; the rest spreads over the first round.
+            let is_known = catalog.inventories.contains_key(&key);
+            due.entry(key).or_insert_with(|| {
+                let wait = if is_known { self.spread(0.0, 1.0) } else { Duration::ZERO };
+                Instant::now() + wait
+            });
+        }
+        self.board.retain(|key| {
+            catalog.servers.get(&key.path).is_some_and(|server| server.version(key.label.as_str()).is_some())
+        });
+    }
+
+    /// Returns a part of the probe interval: `least`, and up to `more` by chance.
+    fn spread(&self, least: f64, more: f64) -> Duration {
+        // A fresh hasher's key is random, which is all the chance that is needed here.
+        let chance = RandomState::new().hash_one(0u8) as f64 / u64::MAX as f64;
+        self.parts.settings.probe_every.mul_f64(least + more * chance)
+    }
+
+    async fn probe(self: &Arc<Self>, key: &VersionKey) {
+        let Some(endpoint) = self.endpoint(key) else { return };
+        let known = self.catalog().inventory(&key.path, &key.label).cloned();
+        let last_read = self.board.check(key).and_then(|check| check.inventory_read);
+        let is_old = last_read.is_none_or(|at| at.elapsed() >= self.parts.settings.inventory_every);
+        let must_read = match known {
+            Some(known) if !is_old => self.greet(key, &endpoint, &known).await,
+            _ => true,
+        };
+        if must_read && let Err(error) = self.refresh(key).await {
+            tracing::debug!(%error, "inventory not read");
+        }
+    }
+
+    /// Greets a backend without asking for its lists. Returns whether they should be read after all.
+    async fn greet(&self, key: &VersionKey, endpoint: &Endpoint, known: &Inventory) -> bool {
+        let began = Instant::now();
+        let learning = self.parts.backends.learn(endpoint, endpoint.pinned_era);
+        let learnt = match tokio::time::timeout(PROBE_DEADLINE, learning).await {
+            Ok(Ok(learnt)) => Ok(learnt),
+            Ok(Err(error)) => Err(error.reason()),
+            Err(_) => Err(format!("no answer within {} s", PROBE_DEADLINE.as_secs())),
+        };
+        metrics::probed("probe", learnt.is_ok(), began.elapsed());
+        let (era, capabilities, reported) = match learnt {
+            Err(reason) => {
+                self.board.failed(key, reason);
+                return false;
+            }
+            Ok(Learnt::Modern { capabilities, reported_version, .. }) => {
+                (Era::Modern, capabilities, reported_version)
+            }
+            Ok(Learnt::Legacy(greeting)) => {
+                if let Some(session) = &greeting.session {
+                    // A session the backend does not let go of ends by its own clock.
+                    let _ = self.parts.backends.end_session(endpoint, session, greeting.revision).await;
+                }
+                (Era::Legacy, greeting.capabilities, greeting.reported_version)
+            }
+        };
+        let is_new = era != known.era
+            || capabilities != known.capabilities
+            || reported.is_some() && reported != known.reported.version;
+        self.board.answered(key, reported, began.elapsed());
+        is_new
+    }
+}

@@ -1,0 +1,229 @@
+//! Which tools each version offers, and when to ask again: on registration, on a switch, on a changed endpoint or
+//! reported version, when a backend says so, and on the slow clock of `health`.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use catalog::VersionKey;
+use catalog::endpoint::Endpoint;
+use catalog::inventory::Inventory;
+use catalog::time::Timestamp;
+use store::change::{Change, Edit};
+use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinSet;
+
+use crate::{Registry, metrics};
+
+/// Longest time for all pages of all lists of one backend.
+const READ_DEADLINE: Duration = Duration::from_secs(60);
+/// Shortest time between two reads that hints asked for, so that a backend which keeps announcing changes is not
+/// read without pause.
+const HINT_PAUSE: Duration = Duration::from_millis(200);
+/// Most hints that wait. The slow clock makes up for those beyond.
+const MAX_HINTS: usize = 10_000;
+
+/// Why an inventory could not be read. The one that was known stays.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unread {
+    /// The version is not registered, or was changed while it was read.
+    #[error("no version {} of {} is registered at that address", .0.label, .0.path)]
+    Gone(VersionKey),
+    /// The backend did not answer, or not as MCP.
+    #[error("version {} of {} cannot be read: {reason}", .key.label, .key.path)]
+    Backend {
+        /// Which version.
+        key: VersionKey,
+        /// What its backend did.
+        reason: String,
+    },
+    /// It was read and could not be stored.
+    #[error("the inventory of {} {} cannot be stored: {reason}", .key.path, .key.label)]
+    Unstored {
+        /// Which version.
+        key: VersionKey,
+        /// What the store said.
+        reason: String,
+    },
+}
+
+type Outcome = Result<Arc<Inventory>, Unread>;
+
+/// The reads that run: one a version at a time.
+#[derive(Default)]
+pub(crate) struct Reads {
+    flights: Mutex<HashMap<VersionKey, Arc<Flight>>>,
+}
+
+/// The reads of one version. Whoever comes while one runs waits for the next, which all who wait share: an answer
+/// never shows what was before the question.
+#[derive(Default)]
+struct Flight {
+    begun: AtomicU64,
+    last: tokio::sync::Mutex<Option<(u64, Outcome)>>,
+}
+
+/// Versions that something said have changed.
+#[derive(Default)]
+pub(crate) struct Hints {
+    sets: Mutex<HintSets>,
+    wake: Notify,
+}
+
+#[derive(Default)]
+struct HintSets {
+    queued: HashSet<VersionKey>,
+    running: HashSet<VersionKey>,
+}
+
+impl Registry {
+    /// Probes a version and reads its inventory now. Single-flight per version; a read that began before the call
+    /// does not count.
+    pub async fn refresh(self: &Arc<Self>, key: &VersionKey) -> Result<Arc<Inventory>, Unread> {
+        let flight = self.reads.flight(key);
+        let ticket = flight.begun.load(Ordering::SeqCst);
+        let mut last = flight.last.lock().await;
+        if let Some((number, outcome)) = &*last
+            && *number > ticket
+        {
+            return outcome.clone();
+        }
+        let number = flight.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        let outcome = self.read(key).await;
+        *last = Some((number, outcome.clone()));
+        outcome
+    }
+
+    /// Takes the hint that a version may offer something else now, and has it read soon.
+    pub fn hint_changed(self: &Arc<Self>, key: VersionKey) {
+        let mut sets = self.hints.sets();
+        if sets.queued.len() < MAX_HINTS && sets.queued.insert(key) {
+            self.hints.wake.notify_one();
+        }
+    }
+
+    /// Reads what hints ask for. Never returns.
+    pub(crate) async fn follow_hints(self: &Arc<Self>) {
+        let room = Arc::new(Semaphore::new(self.parts.settings.probe_parallel.max(1)));
+        let mut reads = JoinSet::new();
+        loop {
+            for key in self.hints.take() {
+                let (registry, room) = (self.clone(), room.clone());
+                reads.spawn(async move {
+                    let running = Running { registry: &registry, key: &key };
+                    let _room = room.acquire().await;
+                    if let Err(error) = registry.refresh(&key).await {
+                        tracing::info!(%error, "inventory not read");
+                    }
+                    tokio::time::sleep(HINT_PAUSE).await;
+                    drop(running);
+                });
+            }
+            self.hints.wake.notified().await;
+            while reads.try_join_next().is_some() {}
+        }
+    }
+
+    async fn read(self: &Arc<Self>, key: &VersionKey) -> Outcome {
+        let endpoint = self.endpoint(key).ok_or_else(|| Unread::Gone(key.clone()))?;
+        let (began, now) = (Instant::now(), Timestamp::now());
+        let reading = self.parts.backends.inventory(&endpoint, endpoint.pinned_era, now);
+        let read = match tokio::time::timeout(READ_DEADLINE, reading).await {
+            Ok(Ok(inventory)) => Ok(inventory),
+            Ok(Err(error)) => Err(error.reason()),
+            Err(_) => Err(format!("its lists took more than {} s", READ_DEADLINE.as_secs())),
+        };
+        metrics::probed("inventory", read.is_ok(), began.elapsed());
+        match read {
+            Ok(inventory) => {
+                self.board.read_whole(key, inventory.reported.version.clone(), began.elapsed());
+                self.keep(key, &endpoint, inventory).await
+            }
+            Err(reason) => {
+                self.board.failed(key, reason.clone());
+                Err(Unread::Backend { key: key.clone(), reason })
+            }
+        }
+    }
+
+    /// Stores what was read, unless it is what was known, or the version lives elsewhere by now.
+    async fn keep(self: &Arc<Self>, key: &VersionKey, endpoint: &Arc<Endpoint>, read: Inventory) -> Outcome {
+        let stored = self.apply(|catalog| {
+            let still = catalog.servers.get(&key.path).and_then(|server| server.version(key.label.as_str()));
+            if !still.is_some_and(|version| version.endpoint == *endpoint) {
+                return Ok((Change::new(Vec::new()), None));
+            }
+            let known = catalog.inventory(&key.path, &key.label);
+            let before = known.map(|one| one.reported.clone()).unwrap_or_default();
+            let (reported, has_changed) = before.observe(read.reported.version.as_deref(), read.read_at);
+            let next = Inventory { reported, ..read };
+            if let Some(known) = known
+                && known.offers_the_same(&next)
+                && known.reported == next.reported
+            {
+                return Ok((Change::new(Vec::new()), Some((known.clone(), false))));
+            }
+            let next = Arc::new(next);
+            let edit = Edit::PutInventory(key.clone(), next.clone());
+            Ok((Change::new(vec![edit]), Some((next, has_changed))))
+        });
+        let kept =
+            stored.await.map_err(|error| Unread::Unstored { key: key.clone(), reason: error.to_string() })?;
+        let (inventory, has_changed) = kept.ok_or_else(|| Unread::Gone(key.clone()))?;
+        if has_changed {
+            let reported = &inventory.reported;
+            let (version, previous) = (reported.version.as_deref(), reported.previous.as_deref());
+            tracing::info!(server.path = %key.path, label = %key.label, version, previous, "reported version changed");
+            metrics::reported_version_changed(&key.path);
+        }
+        Ok(inventory)
+    }
+
+    /// Returns where a version lives.
+    pub(crate) fn endpoint(&self, key: &VersionKey) -> Option<Arc<Endpoint>> {
+        let catalog = self.catalog();
+        Some(catalog.servers.get(&key.path)?.version(key.label.as_str())?.endpoint.clone())
+    }
+}
+
+impl Reads {
+    fn flight(&self, key: &VersionKey) -> Arc<Flight> {
+        let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(flight) = flights.get(key) {
+            return flight.clone();
+        }
+        flights.retain(|_, flight| Arc::strong_count(flight) > 1);
+        flights.entry(key.clone()).or_default().clone()
+    }
+}
+
+impl Hints {
+    fn sets(&self) -> MutexGuard<'_, HintSets> {
+        self.sets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the hints of versions that are not being read; a read that runs may have missed what is hinted at.
+    fn take(&self) -> Vec<VersionKey> {
+        let mut sets = self.sets();
+        let ready: Vec<_> = sets.queued.iter().filter(|key| !sets.running.contains(*key)).cloned().collect();
+        for key in &ready {
+            sets.queued.remove(key);
+            sets.running.insert(key.clone());
+        }
+        ready
+    }
+}
+
+/// A hinted read that runs; its end lets the next hint for the version through.
+struct Running<'a> {
+    registry: &'a Registry,
+    key: &'a VersionKey,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.registry.hints.sets().running.remove(self.key);
+        self.registry.hints.wake.notify_one();
+    }
+}

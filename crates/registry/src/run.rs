@@ -1,0 +1,56 @@
+//! What runs beside requests: news of the store, hints, probes, and the broom.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use catalog::time::Timestamp;
+use store::change::{Change, Edit};
+
+use crate::Registry;
+
+/// How often expired sessions and tokens are swept out.
+const SWEEP_EVERY: Duration = Duration::from_secs(300);
+/// How long the record of an expired token can still be seen, in seconds.
+const TOKEN_AFTERLIFE_SECONDS: i64 = 24 * 3600;
+/// Most tokens swept out in one change; the rest follows with the next sweep.
+const MAX_SWEPT_TOKENS: usize = 1000;
+
+impl Registry {
+    /// Works until `shutdown` ends: follows the store, reads what hints ask for, probes, sweeps.
+    ///
+    /// **Cancel:** probes and reads under way are dropped; a change that is being stored is finished.
+    pub async fn run(self: &Arc<Self>, shutdown: impl Future<Output = ()>) {
+        tokio::select! {
+            () = shutdown => {}
+            () = self.follow_store() => {}
+            () = self.follow_hints() => {}
+            () = self.probe_on_clock() => {}
+            () = self.sweep_on_clock() => {}
+        }
+    }
+
+    async fn sweep_on_clock(self: &Arc<Self>) {
+        let mut tick = tokio::time::interval(SWEEP_EVERY);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tick.tick().await;
+            let now = Timestamp::now();
+            if let Err(error) = self.parts.store.sweep(now).await {
+                tracing::warn!(%error, "expired sessions could not be swept");
+            }
+            if let Err(error) = self.sweep_tokens(now).await {
+                tracing::warn!(%error, "expired tokens could not be swept");
+            }
+        }
+    }
+
+    async fn sweep_tokens(self: &Arc<Self>, now: Timestamp) -> Result<(), crate::apply::Error> {
+        self.apply(|catalog| {
+            let ended = |expires_at: Timestamp| expires_at.plus_seconds(TOKEN_AFTERLIFE_SECONDS) < now;
+            let old = catalog.tokens.values().filter(|token| ended(token.expires_at));
+            let edits = old.take(MAX_SWEPT_TOKENS).map(|token| Edit::DeleteToken(token.id.clone())).collect();
+            Ok((Change::new(edits), ()))
+        })
+        .await
+    }
+}
