@@ -1,0 +1,46 @@
+//! Any bytes as a message: no panic, spans are whole JSON values, and a name put in place of itself or of
+//! another changes only what it should.
+#![no_main]
+
+use bytes::Bytes;
+use libfuzzer_sys::fuzz_target;
+use mcp::message::{Kind, Meta, Outline, elements, member, members, text};
+use mcp::rewrite::{Edit, splice};
+use serde::de::IgnoredAny;
+
+fuzz_target!(|body: &[u8]| {
+    let _ = (members(body), elements(body), text(body), Meta::read(body));
+    let Ok(outline) = Outline::read(body) else { return };
+    serde_json::from_slice::<IgnoredAny>(body).expect("an outline of what is no JSON");
+    let Outline {
+        id,
+        method_name,
+        params,
+        name,
+        uri,
+        task_id,
+        cursor,
+        meta,
+        request_state,
+        result,
+        error,
+        ..
+    } = outline;
+    let spans = [id, method_name, params, name, uri, task_id, cursor, meta, request_state, result, error];
+    for span in spans.into_iter().flatten() {
+        serde_json::from_slice::<IgnoredAny>(span.of(body)).expect("a span that is no value");
+    }
+    assert_eq!(method_name.is_some(), outline.kind != Kind::Response);
+    assert_eq!(member(body, "params"), params);
+    assert_eq!(member(body, "method"), method_name);
+    if let (Some(params), Some(name)) = (params, name) {
+        let found = member(params.of(body), "name").map(|span| span.shifted(params.start));
+        assert_eq!(found, Some(name));
+        let mut edits = [Edit { at: name, with: Bytes::from_static(b"\"another \\u0061\"") }];
+        let renamed = splice(&Bytes::copy_from_slice(body), &mut edits);
+        let again = Outline::read(&renamed).expect("still a message");
+        assert_eq!(again.name.map(|name| name.of(&renamed)), Some(&b"\"another \\u0061\""[..]));
+        assert_eq!((again.kind, again.method), (outline.kind, outline.method));
+        assert_eq!(again.id.map(|id| id.of(&renamed)), id.map(|id| id.of(body)));
+    }
+});
