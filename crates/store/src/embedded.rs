@@ -10,6 +10,7 @@ mod read;
 mod sessions;
 mod write;
 
+use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -63,6 +64,12 @@ impl EmbeddedStore {
     ) -> Pending<'_, T> {
         let inner = self.inner.clone();
         Box::pin(blocking(move || work(&inner)))
+    }
+}
+
+impl fmt::Debug for EmbeddedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("EmbeddedStore").field(&self.inner.file).finish()
     }
 }
 

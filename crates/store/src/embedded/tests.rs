@@ -1,5 +1,8 @@
 //! The embedded store: the suite, and what only it promises.
 
+mod broken;
+mod killed;
+
 use std::path::Path;
 use std::sync::Arc;
 
