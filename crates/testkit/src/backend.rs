@@ -158,6 +158,11 @@ impl<E> Setup<E> {
         self.with(|script| script.bearer = Some(token.into()))
     }
 
+    /// Keeps nothing of what it sees and runs.
+    pub fn without_history(self) -> Self {
+        self.with(|script| script.keeps_history = false)
+    }
+
     /// Changes anything else of the script.
     pub fn with(mut self, change: impl FnOnce(&mut Script)) -> Self {
         change(&mut self.script);

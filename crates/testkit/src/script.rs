@@ -50,6 +50,8 @@ pub struct Script {
     pub delays: HashMap<String, Duration>,
     /// What it answers to a method, whatever is asked.
     pub replies: HashMap<String, Reply>,
+    /// Whether it keeps what it sees and runs, for tests to look at; a long-lived backend would fill its memory.
+    pub keeps_history: bool,
     /// The bearer token it demands, where it demands one: 401 otherwise.
     pub bearer: Option<String>,
 }
@@ -90,6 +92,7 @@ impl Script {
             loops_cursors: false,
             delays: HashMap::new(),
             replies: HashMap::new(),
+            keeps_history: true,
             bearer: None,
         }
     }

@@ -19,6 +19,8 @@ use crate::wire::StreamStyle;
 
 /// Longest wait of `until`; what has not happened by then does not happen.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Most sessions kept; the oldest goes. Clients that never end theirs would fill a long-lived backend.
+const MAX_SESSIONS: usize = 100_000;
 
 /// A backend's state. Tests reach it through `LegacyBackend` and `ModernBackend`, which give their port to it.
 pub struct Stub {
@@ -258,17 +260,29 @@ impl Stub {
     }
 
     pub(crate) fn saw(&self, seen: Seen) {
-        self.state().seen.push(seen);
+        let mut state = self.state();
+        if state.script.keeps_history {
+            state.seen.push(seen);
+        }
+        drop(state);
         self.changed.notify_waiters();
     }
 
     pub(crate) fn began(&self, run: Run) {
-        self.state().runs.push(run);
+        let mut state = self.state();
+        if state.script.keeps_history {
+            state.runs.push(run);
+        }
+        drop(state);
         self.changed.notify_waiters();
     }
 
     pub(crate) fn was_cancelled(&self, id: &Value) {
-        self.state().cancelled.push(id.clone());
+        let mut state = self.state();
+        if state.script.keeps_history {
+            state.cancelled.push(id.clone());
+        }
+        drop(state);
         self.changed.notify_waiters();
     }
 
@@ -277,9 +291,12 @@ impl Stub {
         let mut state = self.state();
         state.greeted += 1;
         let id = match state.script.has_sessions {
-            true => format!("{}-session-{}", state.script.name, state.greeted),
+            true => format!("{}-session-{:06}", state.script.name, state.greeted),
             false => String::new(),
         };
+        if state.sessions.len() >= MAX_SESSIONS {
+            state.sessions.pop_first();
+        }
         state.sessions.insert(id.clone(), session);
         self.changed.notify_waiters();
         id
