@@ -1,1 +1,198 @@
-//! To be written.
+//! The data plane: one HTTP request to an answer, phase by phase.
+//!
+//! Knows no store and no REST API. Messages stay bytes: parsed once, spliced, streamed.
+
+mod admit;
+mod answer;
+mod cancel;
+mod choice;
+mod direct;
+mod error;
+mod flights;
+mod forward;
+mod inbound;
+mod metadata;
+mod metrics;
+mod opaque;
+pub mod outbound;
+mod plane;
+mod relay;
+mod reply;
+pub mod sessions;
+pub mod shared;
+mod virtual_server;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ::http::request::Parts;
+use ::http::{Method, Request, Response};
+use backend::Backends;
+use bytes::Bytes;
+use hyper::body::Incoming;
+use mcp::headers::SESSION_ID;
+use mcp::message::Outline;
+use routing::target::Target;
+
+use error::Error;
+use metrics::{Endpoint, Metrics};
+use outbound::Body;
+use plane::{Call, Front, Plane};
+pub use shared::{Settings, Shared};
+
+/// The data plane of one thread.
+pub struct Proxy {
+    plane: Plane,
+    metrics: Metrics,
+}
+
+/// What is known of a request by the time it fails.
+struct Known {
+    id: Option<Bytes>,
+    front: Front,
+    endpoint: Endpoint,
+    /// The endpoint's short path; the path asked for where it leads nowhere.
+    path: String,
+}
+
+impl Proxy {
+    /// Makes the data plane of a thread, with connections of its own.
+    pub fn new(shared: Arc<Shared>, backends: Arc<Backends>) -> Self {
+        Self { plane: Plane { shared, backends }, metrics: Metrics::new() }
+    }
+
+    /// Answers one request: host, caller, target, message, version, backend, answer.
+    ///
+    /// Cancel: a call to a modern backend ends; one to a legacy backend goes on for a while, since there a
+    /// closed connection is no cancellation.
+    pub async fn handle(&self, request: Request<Incoming>) -> Response<Body> {
+        let started = Instant::now();
+        let (parts, body) = request.into_parts();
+        let path = parts.uri.path().to_owned();
+        let mut known = Known { id: None, front: Front::Legacy, endpoint: Endpoint::Other, path };
+        let outcome = self.serve(&parts, body, &mut known).await;
+        let (response, error) = match outcome {
+            Ok(response) => (response, None),
+            Err(error) => (self.refuse(&error, &parts, &known), Some(error)),
+        };
+        let took = started.elapsed();
+        self.metrics.answered(known.endpoint, error.is_some(), took);
+        metrics::log(&known.path, parts.method.as_str(), response.status(), error.as_ref(), took);
+        response
+    }
+
+    async fn serve(&self, parts: &Parts, body: Incoming, known: &mut Known) -> Result<Response<Body>, Error> {
+        let Plane { shared, .. } = &self.plane;
+        admit::check_host(parts, &shared.settings)?;
+        let table = shared.live.full();
+        let asked = parts.uri.path();
+        let asked = asked.strip_prefix(shared.settings.path_prefix.as_str()).unwrap_or(asked);
+        if let Some(path) = asked.strip_prefix(metadata::WELL_KNOWN) {
+            let target = table.target(path).ok_or_else(|| Error::NoSuchPath(path.into()))?;
+            return Ok(metadata::document(&metadata::base_url(parts, &shared.settings), target));
+        }
+        let Some(target) = table.target(asked) else {
+            // Only those with a token learn what there is not.
+            admit::caller(&parts.headers, asked, &table, shared)?;
+            return Err(Error::NoSuchPath(asked.into()));
+        };
+        known.path = target.path().to_owned();
+        known.endpoint = match target {
+            Target::Server(_) => Endpoint::Server,
+            Target::Virtual(_) => Endpoint::Virtual,
+        };
+        let principal = admit::caller(&parts.headers, target.path(), &table, shared)?;
+        if !target.is_enabled() {
+            return Err(Error::Disabled(known.path.clone()));
+        }
+        if parts.method != Method::POST {
+            admit::enter(&table, &principal, target)?;
+            return self.without_message(parts, target, &principal).await;
+        }
+        let headers = &parts.headers;
+        if !mcp::headers::is_json(headers) {
+            return Err(Error::MediaType);
+        }
+        let accepts = mcp::headers::accepts(headers);
+        if !accepts.json && !accepts.events {
+            return Err(Error::NotAcceptable);
+        }
+        let body = inbound::body(body, shared.settings.max_body_bytes, shared.settings.body_timeout).await?;
+        let outline = Outline::read(&body).inspect_err(|malformed| {
+            known.id = malformed.id().map(|id| Bytes::copy_from_slice(id.as_bytes()));
+        })?;
+        known.id = outline.id.map(|id| body.slice(id.range()));
+        known.front =
+            inbound::classify(headers, &body, &outline).inspect_err(|_| known.front = Front::Modern)?;
+        admit::enter(&table, &principal, target)?;
+        let (plane, headers, front) = (self.plane.clone(), headers.clone(), known.front);
+        let call = Call { plane, table: table.clone(), principal, headers, body, outline, front, accepts };
+        match target {
+            Target::Server(server) => {
+                let is_session =
+                    front == Front::Legacy && call.outline.method != mcp::method::Method::Initialize;
+                let choice =
+                    direct::choose_version(&self.plane, server, &call.headers, &call.principal, is_session)?;
+                let answer = direct::post(call, &choice).await;
+                let mut response = answer.unwrap_or_else(|error| {
+                    metrics::log(
+                        &known.path,
+                        "POST",
+                        ::http::StatusCode::OK,
+                        Some(&error),
+                        Default::default(),
+                    );
+                    self.refuse(&error, parts, known)
+                });
+                choice.dress(response.headers_mut());
+                Ok(response)
+            }
+            Target::Virtual(target) => virtual_server::legacy(call, target).await,
+        }
+    }
+
+    /// GET opens a session's stream and DELETE ends it; both exist only for sessions of the legacy era.
+    async fn without_message(
+        &self,
+        parts: &Parts,
+        target: Target<'_>,
+        principal: &catalog::access::Principal,
+    ) -> Result<Response<Body>, Error> {
+        let is_get = parts.method == Method::GET;
+        if !is_get && parts.method != Method::DELETE {
+            return Err(Error::MethodNotAllowed { allow: "GET, POST, DELETE" });
+        }
+        if inbound::is_modern(&parts.headers) || !parts.headers.contains_key(SESSION_ID) {
+            return Err(Error::MethodNotAllowed { allow: "POST" });
+        }
+        if is_get && !mcp::headers::accepts(&parts.headers).events {
+            return Err(Error::NotAcceptable);
+        }
+        let (plane, headers) = (&self.plane, &parts.headers);
+        match target {
+            Target::Server(server) => {
+                let choice = direct::choose_version(plane, server, headers, principal, true)?;
+                let mut response = match is_get {
+                    true => direct::listen(plane, headers, &choice).await?,
+                    false => direct::end(plane, headers, &choice).await?,
+                };
+                choice.dress(response.headers_mut());
+                Ok(response)
+            }
+            Target::Virtual(target) if is_get => {
+                virtual_server::listen::open(plane, headers, target, principal).await
+            }
+            Target::Virtual(target) => virtual_server::end(plane, headers, target, principal).await,
+        }
+    }
+
+    fn refuse(&self, error: &Error, parts: &Parts, known: &Known) -> Response<Body> {
+        let settings = &self.plane.shared.settings;
+        let metadata_url = || metadata::url(&metadata::base_url(parts, settings), &known.path);
+        let is_modern = known.front == Front::Modern;
+        reply::refuse(
+            error,
+            &reply::Asker { id: known.id.as_deref(), is_modern, metadata_url: &metadata_url },
+        )
+    }
+}

@@ -1,0 +1,109 @@
+//! Who calls, from where, and whether they may enter.
+
+use std::sync::Arc;
+
+use catalog::access::{Principal, Scope};
+use catalog::time::Timestamp;
+use http::HeaderMap;
+use http::header::{AUTHORIZATION, HOST, ORIGIN};
+use http::request::Parts;
+use routing::Table;
+use routing::target::Target;
+
+use crate::error::Error;
+use crate::shared::{Settings, Shared};
+
+/// Refuses names that are not ours: a page of another site that had its name point here (DNS rebinding).
+pub(crate) fn check_host(parts: &Parts, settings: &Settings) -> Result<(), Error> {
+    let host = host(parts).ok_or(Error::ForeignHost)?;
+    if !is_ours(without_port(host), settings) {
+        return Err(Error::ForeignHost);
+    }
+    let Some(origin) = parts.headers.get(ORIGIN) else { return Ok(()) };
+    let origin = origin.to_str().map_err(|_| Error::ForeignHost)?;
+    if settings.allowed_origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin)) {
+        return Ok(());
+    }
+    // An opaque origin ("null") has no authority and is refused.
+    let authority = origin.split_once("://").map(|(_, authority)| authority).ok_or(Error::ForeignHost)?;
+    if authority == host || is_ours(without_port(authority), settings) {
+        Ok(())
+    } else {
+        Err(Error::ForeignHost)
+    }
+}
+
+/// Returns the host a request names, port and all.
+pub(crate) fn host(parts: &Parts) -> Option<&str> {
+    match parts.uri.authority() {
+        Some(authority) => Some(authority.as_str()),
+        None => parts.headers.get(HOST)?.to_str().ok(),
+    }
+}
+
+fn without_port(authority: &str) -> &str {
+    match authority.rfind(']') {
+        Some(end) => &authority[..=end],
+        None => authority.split(':').next().unwrap_or(authority),
+    }
+}
+
+fn is_ours(name: &str, settings: &Settings) -> bool {
+    let loopback = ["127.0.0.1", "localhost", "[::1]"];
+    loopback.iter().any(|known| known.eq_ignore_ascii_case(name))
+        || settings.allowed_hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Returns who calls. `path` is the endpoint's short path; a token bound to another one is refused.
+pub(crate) fn caller(
+    headers: &HeaderMap,
+    path: &str,
+    table: &Table,
+    shared: &Shared,
+) -> Result<Arc<Principal>, Error> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let Some(value) = values.next() else {
+        if shared.settings.anonymous.iter().any(|open| open == path) {
+            return Ok(Arc::new(Principal::anonymous()));
+        }
+        return Err(Error::Unauthorized("a bearer token is needed: Authorization: Bearer <token>"));
+    };
+    if values.next().is_some() {
+        return Err(Error::Unauthorized("Authorization was sent twice"));
+    }
+    let bearer = value.to_str().ok().and_then(bearer);
+    let bearer = bearer.ok_or(Error::Unauthorized("Authorization is not of the form: Bearer <token>"))?;
+    let principal = shared.authenticator.authenticate(bearer, Timestamp::now());
+    let principal = principal.map_err(|_| Error::Unauthorized("the token is not valid, or no longer"))?;
+    if principal.token.as_deref().is_some_and(|token| table.is_revoked(token)) {
+        return Err(Error::Unauthorized("the token was revoked"));
+    }
+    if principal.resource.as_deref().is_some_and(|bound| bound != path) {
+        return Err(Error::Unauthorized("the token is for another endpoint"));
+    }
+    Ok(principal)
+}
+
+fn bearer(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+}
+
+/// Checks that a caller holds every scope an endpoint requires.
+pub(crate) fn enter(table: &Table, principal: &Principal, target: Target<'_>) -> Result<(), Error> {
+    may(table, principal, target.required_scopes(), &[])
+}
+
+/// Checks the scopes of an endpoint and those of one tool of it, all of them.
+pub(crate) fn may(
+    table: &Table,
+    principal: &Principal,
+    endpoint: &[Scope],
+    tool: &[Scope],
+) -> Result<(), Error> {
+    let missing = table.missing(principal, endpoint).or_else(|| table.missing(principal, tool));
+    let Some(missing) = missing else { return Ok(()) };
+    let mut needed = endpoint.to_vec();
+    needed.extend(tool.iter().filter(|scope| !endpoint.contains(scope)).cloned());
+    Err(Error::MissingScope { missing: missing.clone(), needed })
+}

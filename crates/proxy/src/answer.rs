@@ -1,0 +1,203 @@
+//! A backend's answer turned into the client's.
+
+use backend::Reply;
+use bytes::{Bytes, BytesMut};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use http_body::Body as _;
+use http_body_util::BodyExt;
+use mcp::error::{code, error_body};
+use mcp::headers::Accepts;
+use mcp::sse;
+
+use crate::error::Error;
+use crate::forward::Back;
+use crate::outbound::{Body, Hold, MAX_EVENT_BYTES};
+use crate::relay::{Passed, Relay};
+use crate::reply::{self, JSON};
+
+/// A JSON answer up to this size is read whole and sent with its head in one write; a larger one streams.
+const MAX_WHOLE_BYTES: usize = 64 * 1024;
+
+/// Largest JSON answer that is read whole because something in it must be replaced.
+const MAX_REWRITTEN_BYTES: usize = 64 * 1024 * 1024;
+
+const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
+const NO_TRANSFORM: HeaderValue = HeaderValue::from_static("no-cache, no-transform");
+const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+const NO: HeaderValue = HeaderValue::from_static("no");
+
+/// What is expected of an answer.
+pub(crate) struct Expected<'a> {
+    /// The server's path, for errors.
+    pub(crate) server: &'a str,
+    /// What the client takes.
+    pub(crate) accepts: Accepts,
+    /// The raw id of the request; `None` after a notification or an answer of the client.
+    pub(crate) id: Option<&'a [u8]>,
+    /// What lives until the last byte.
+    pub(crate) hold: Hold,
+    /// How the messages of a stream are passed on, and which id is put back.
+    pub(crate) relay: Relay,
+    /// Whether streams are handed on untouched: on a server path, while the ids are the client's own.
+    pub(crate) is_untouched: bool,
+}
+
+/// Turns a backend's answer into the client's, with the content type and nothing else in its head.
+pub(crate) async fn to_client(
+    answer: Response<Back>,
+    expected: Expected<'_>,
+) -> Result<Response<Body>, Error> {
+    let (head, back) = answer.into_parts();
+    let unusable = |reason: String| Err(Error::Unusable { server: expected.server.into(), reason });
+    if matches!(head.status, StatusCode::UNAUTHORIZED | StatusCode::PROXY_AUTHENTICATION_REQUIRED) {
+        return Err(Error::RefusedCredentials { server: expected.server.into() });
+    }
+    if head.status.is_redirection() {
+        return unusable(format!("it redirected with HTTP {}", head.status.as_u16()));
+    }
+    match content(&head.headers) {
+        Content::Json => json(head.status, back, expected).await,
+        Content::Events if head.status.is_success() && expected.id.is_some() => events(back, expected).await,
+        _ if expected.id.is_none() && head.status.is_success() => Ok(reply::empty(StatusCode::ACCEPTED)),
+        // A refusal in words of its own: the status is what the client can use.
+        Content::Other if head.status.is_client_error() && expected.is_untouched => {
+            Ok(reply::empty(head.status))
+        }
+        _ => unusable(format!("it answered HTTP {} without MCP in it", head.status.as_u16())),
+    }
+}
+
+enum Content {
+    Json,
+    Events,
+    Other,
+}
+
+fn content(headers: &HeaderMap) -> Content {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = value.split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case("application/json") {
+        Content::Json
+    } else if essence.eq_ignore_ascii_case("text/event-stream") {
+        Content::Events
+    } else {
+        Content::Other
+    }
+}
+
+async fn json(status: StatusCode, back: Back, expected: Expected<'_>) -> Result<Response<Body>, Error> {
+    let failed = |error: backend::Error| Error::of_backend(expected.server, &error);
+    let whole = match back {
+        Back::Read(bytes) => bytes,
+        Back::Coming(reply) if expected.relay.restore.is_some() => {
+            reply.collect(MAX_REWRITTEN_BYTES).await.map_err(failed)?
+        }
+        Back::Coming(reply) => match whole(reply, MAX_WHOLE_BYTES).await.map_err(failed)? {
+            Whole::Read(bytes) => bytes,
+            Whole::Begun(begun, reply) => {
+                let mut response = Response::new(Body::passing(begun, reply, expected.hold));
+                *response.status_mut() = status;
+                response.headers_mut().insert(CONTENT_TYPE, JSON);
+                return Ok(response);
+            }
+        },
+    };
+    if expected.id.is_none() && status.is_success() {
+        return Ok(reply::empty(StatusCode::ACCEPTED));
+    }
+    if !looks_whole(&whole) {
+        let reason = "it answered JSON that is empty or cut off".into();
+        return Err(Error::Unusable { server: expected.server.into(), reason });
+    }
+    Ok(reply::json(status, expected.relay.restored(whole)))
+}
+
+async fn events(back: Back, expected: Expected<'_>) -> Result<Response<Body>, Error> {
+    let Back::Coming(reply) = back else {
+        return Err(Error::Unusable {
+            server: expected.server.into(),
+            reason: "its stream was cut off".into(),
+        });
+    };
+    if !expected.accepts.events {
+        let answer = last_answer(reply, expected.server, &expected.relay).await?;
+        return Ok(reply::json(StatusCode::OK, answer));
+    }
+    let body = if expected.is_untouched && expected.relay.restore.is_none() {
+        Body::raw_events(reply, expected.hold, None)
+    } else {
+        let message = format!("Backend server gave no answer: {}", expected.server);
+        let unanswered = error_body(expected.id, code::UNUSABLE_ANSWER, &message, None);
+        Body::relayed_events(reply, expected.hold, expected.relay, unanswered)
+    };
+    Ok(stream(body))
+}
+
+/// Dresses a body as an event stream that nothing on the way may hold back.
+pub(crate) fn stream(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, EVENT_STREAM);
+    headers.insert(CACHE_CONTROL, NO_TRANSFORM);
+    headers.insert(ACCEL_BUFFERING, NO);
+    response
+}
+
+/// Reads a stream until the answer in it, for a client that takes only JSON.
+async fn last_answer(mut reply: Reply, server: &str, relay: &Relay) -> Result<Bytes, Error> {
+    let mut decoder = sse::Decoder::new(MAX_EVENT_BYTES);
+    let unusable = |reason: &str| Error::Unusable { server: server.into(), reason: reason.into() };
+    while let Some(frame) = reply.frame().await {
+        let frame = frame.map_err(|error| Error::of_backend(server, &error))?;
+        let Ok(data) = frame.into_data() else { continue };
+        decoder.push(data);
+        while let Some(event) = decoder.next() {
+            let event = event.map_err(|_| unusable("it sent an event too long to read"))?;
+            if event.data.is_empty() {
+                continue;
+            }
+            if let Passed::Answer(answer) = relay.pass(event.data) {
+                return Ok(answer);
+            }
+        }
+    }
+    Err(unusable("its stream ended without an answer"))
+}
+
+/// How far a body was read.
+enum Whole {
+    Read(Bytes),
+    Begun(Bytes, Reply),
+}
+
+/// Reads a body whole where it is short: a JSON answer is of no use before its end anyway, and head and body
+/// then leave in one write. No more than `limit` is held.
+async fn whole(mut reply: Reply, limit: usize) -> Result<Whole, backend::Error> {
+    if reply.size_hint().lower() > limit as u64 {
+        return Ok(Whole::Begun(Bytes::new(), reply));
+    }
+    let mut first = Bytes::new();
+    let mut more = BytesMut::new();
+    while let Some(frame) = reply.frame().await {
+        let Ok(data) = frame?.into_data() else { continue };
+        if first.is_empty() {
+            first = data;
+            continue;
+        }
+        if more.is_empty() {
+            more.extend_from_slice(&first);
+        }
+        more.extend_from_slice(&data);
+        if more.len() > limit {
+            return Ok(Whole::Begun(more.freeze(), reply));
+        }
+    }
+    Ok(Whole::Read(if more.is_empty() { first } else { more.freeze() }))
+}
+
+/// Says whether a body begins and ends as JSON messages do; enough to notice one that was cut off.
+fn looks_whole(body: &[u8]) -> bool {
+    let body = body.trim_ascii();
+    matches!((body.first(), body.last()), (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']')))
+}

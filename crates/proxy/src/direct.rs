@@ -1,0 +1,231 @@
+//! A registered server: the version's backend gets the message as it is, and the client the answer.
+
+use std::sync::Arc;
+
+use backend::Outgoing;
+use bytes::Bytes;
+use catalog::access::Principal;
+use http::header::ACCEPT;
+use http::{HeaderMap, HeaderValue, Method as Verb, Response, StatusCode};
+use mcp::headers::{LAST_EVENT_ID, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID};
+use mcp::message::Kind;
+use mcp::method::Method;
+use mcp::rewrite::{Edit, splice};
+use routing::target::ServerTarget;
+use routing::version::VersionTarget;
+
+use crate::answer::{self, Expected};
+use crate::choice::{Choice, choose};
+use crate::error::Error;
+use crate::flights::Airborne;
+use crate::forward::{self, Back, EVENTS, Patient};
+use crate::opaque::DirectSession;
+use crate::outbound::{Body, Hold};
+use crate::plane::{Call, Front, Plane};
+use crate::relay::{Relay, RestoreId};
+
+/// Headers of 2026-07-28 that mirror parameters of a tool.
+const PARAMETER_PREFIX: &str = "mcp-param-";
+
+/// Answers a POST. The second value says which version was asked, for the answer's headers.
+pub(crate) async fn post(call: Call, choice: &Choice) -> Result<Response<Body>, Error> {
+    match call.front {
+        Front::Legacy => legacy(call, choice).await,
+        Front::Modern => modern(call, &choice.version).await,
+    }
+}
+
+/// Chooses the version for a request: that of its session, else by the header.
+pub(crate) fn choose_version(
+    plane: &Plane,
+    server: &ServerTarget,
+    headers: &HeaderMap,
+    principal: &Principal,
+    may_have_session: bool,
+) -> Result<Choice, Error> {
+    let strict = server.strict_versions || plane.shared.settings.strict_versions;
+    let Some(text) = headers.get(SESSION_ID).filter(|_| may_have_session) else {
+        return choose(headers, server, strict);
+    };
+    let text = text.to_str().map_err(|_| Error::SessionUnknown)?;
+    let session = plane.shared.opaque.unwrap_session(text, server.path.as_str(), principal);
+    let session = session.ok_or(Error::SessionUnknown)?;
+    crate::choice::of_session(headers, server, session)
+}
+
+async fn legacy(call: Call, choice: &Choice) -> Result<Response<Body>, Error> {
+    let version = &choice.version;
+    let mut headers = forward::carried_headers(&call.headers);
+    if let Some(value) = call.headers.get(PROTOCOL_VERSION) {
+        headers.insert(PROTOCOL_VERSION, value.clone());
+    }
+    let mut body = call.body.clone();
+    let mut airborne = None;
+    if let Some(session) = &choice.session {
+        headers.insert(SESSION_ID, session_header(session)?);
+        let number = call.plane.shared.flights.session_number(&session.session);
+        (body, airborne) = in_session(&call, number, version, body);
+    }
+    let own = airborne.as_ref().and_then(|flight| flight.own_id.clone());
+    let restore =
+        own.zip(call.outline.id).map(|(own, id)| RestoreId { own, clients: call.body.slice(id.range()) });
+    let patience = call.plane.shared.settings.patience;
+    let answer = send(&call.plane, version, forward::post(headers, body));
+    let answer = Patient::new(answer, patience).await?;
+    let session = answer.headers().get(SESSION_ID).cloned();
+    let is_initialize = call.outline.method == Method::Initialize;
+    let expected = Expected {
+        server: version.key.path.as_str(),
+        accepts: call.accepts,
+        id: call.id().filter(|_| call.outline.kind == Kind::Request),
+        hold: Hold { airborne, patience: Some(patience) },
+        relay: Relay { errand: None, may_ask: true, restore },
+        is_untouched: true,
+    };
+    let mut response = answer::to_client(answer, expected).await?;
+    if let Some(session) = session.filter(|_| is_initialize) {
+        let wrapped = wrap(&call, version, &session)?;
+        response.headers_mut().insert(SESSION_ID, wrapped);
+    }
+    Ok(response)
+}
+
+/// Enters a request among those under way in its backend session, and gives its message the id it has
+/// there; a cancellation gets the id of the request it means.
+fn in_session(call: &Call, session: u64, version: &VersionTarget, body: Bytes) -> (Bytes, Option<Airborne>) {
+    let flights = &call.plane.shared.flights;
+    match (call.outline.kind, call.outline.id) {
+        (Kind::Request, Some(id)) => {
+            let airborne = flights.begin(session, id.of(&call.body), &version.key);
+            let body = match &airborne.own_id {
+                Some(own) => splice(&body, &mut [Edit { at: id, with: own.clone() }]),
+                None => body,
+            };
+            (body, Some(airborne))
+        }
+        (Kind::Notification, _) if call.outline.method == Method::Cancelled => {
+            (crate::cancel::with_upstream_id(call, session, body).1, None)
+        }
+        _ => (body, None),
+    }
+}
+
+fn wrap(call: &Call, version: &VersionTarget, session: &HeaderValue) -> Result<HeaderValue, Error> {
+    let path = version.key.path.as_str();
+    let unusable =
+        || Error::Unusable { server: path.into(), reason: "its session id is not printable".into() };
+    let session = session.to_str().map_err(|_| unusable())?;
+    let session = DirectSession { label: version.key.label.to_string(), session: session.into() };
+    let wrapped = call.plane.shared.opaque.wrap_session(&session, path, &call.principal);
+    Ok(HeaderValue::from_str(&wrapped).expect("base64url is printable"))
+}
+
+async fn modern(call: Call, version: &Arc<VersionTarget>) -> Result<Response<Body>, Error> {
+    let mut headers = forward::carried_headers(&call.headers);
+    for name in [PROTOCOL_VERSION, METHOD, NAME] {
+        if let Some(value) = call.headers.get(&name) {
+            headers.insert(name, value.clone());
+        }
+    }
+    for (name, value) in &call.headers {
+        if name.as_str().starts_with(PARAMETER_PREFIX) {
+            headers.append(name.clone(), value.clone());
+        }
+    }
+    let answer = send(&call.plane, version, forward::post(headers, call.body.clone())).await?;
+    let expected = Expected {
+        server: version.key.path.as_str(),
+        accepts: call.accepts,
+        id: call.id().filter(|_| call.outline.kind == Kind::Request),
+        hold: Hold::default(),
+        relay: Relay { errand: None, may_ask: false, restore: None },
+        is_untouched: true,
+    };
+    answer::to_client(answer, expected).await
+}
+
+/// Opens the GET stream of a session.
+pub(crate) async fn listen(
+    plane: &Plane,
+    headers: &HeaderMap,
+    choice: &Choice,
+) -> Result<Response<Body>, Error> {
+    let outgoing =
+        Outgoing { method: Verb::GET, headers: session_headers(headers, choice)?, body: Bytes::new() };
+    let answer = send(plane, &choice.version, outgoing).await?;
+    let server = choice.version.key.path.as_str();
+    let (head, back) = answer.into_parts();
+    match back {
+        Back::Coming(mut reply) if head.status == StatusCode::OK => {
+            // Such a stream is silent for as long as nothing happens.
+            reply.set_idle(None);
+            let closing = Box::pin(plane.shared.closing());
+            Ok(answer::stream(Body::raw_events(reply, Hold::default(), Some(closing))))
+        }
+        _ if head.status == StatusCode::METHOD_NOT_ALLOWED => {
+            Err(Error::MethodNotAllowed { allow: "POST, DELETE" })
+        }
+        back => answer::to_client(Response::from_parts(head, back), about_session(server)).await,
+    }
+}
+
+/// Ends a session at its backend.
+pub(crate) async fn end(
+    plane: &Plane,
+    headers: &HeaderMap,
+    choice: &Choice,
+) -> Result<Response<Body>, Error> {
+    let outgoing =
+        Outgoing { method: Verb::DELETE, headers: session_headers(headers, choice)?, body: Bytes::new() };
+    let answer = send(plane, &choice.version, outgoing).await?;
+    if answer.status() == StatusCode::METHOD_NOT_ALLOWED {
+        return Err(Error::MethodNotAllowed { allow: "GET, POST" });
+    }
+    let status = answer.status();
+    if status.is_success() {
+        return Ok(crate::reply::empty(status));
+    }
+    answer::to_client(answer, about_session(choice.version.key.path.as_str())).await
+}
+
+fn session_headers(client: &HeaderMap, choice: &Choice) -> Result<HeaderMap, Error> {
+    let session = choice.session.as_ref().ok_or(Error::MethodNotAllowed { allow: "POST" })?;
+    let mut headers = forward::carried_headers(client);
+    headers.insert(ACCEPT, EVENTS);
+    headers.insert(SESSION_ID, session_header(session)?);
+    for name in [PROTOCOL_VERSION, LAST_EVENT_ID] {
+        if let Some(value) = client.get(&name) {
+            headers.insert(name, value.clone());
+        }
+    }
+    Ok(headers)
+}
+
+fn session_header(session: &DirectSession) -> Result<HeaderValue, Error> {
+    HeaderValue::from_str(&session.session).map_err(|_| Error::SessionUnknown)
+}
+
+fn about_session(server: &str) -> Expected<'_> {
+    Expected {
+        server,
+        accepts: mcp::headers::Accepts { json: true, events: true },
+        id: None,
+        hold: Hold::default(),
+        relay: Relay { errand: None, may_ask: false, restore: None },
+        is_untouched: true,
+    }
+}
+
+/// Sends to a version's backend, owning all it needs, so that it can outlive its client.
+fn send(
+    plane: &Plane,
+    version: &Arc<VersionTarget>,
+    outgoing: Outgoing,
+) -> impl Future<Output = Result<Response<Back>, Error>> + Send + use<> {
+    let (backends, version) = (plane.backends.clone(), version.clone());
+    async move {
+        let answer = backends.send(&version.endpoint, outgoing).await;
+        let answer = answer.map_err(|error| Error::of_backend(version.key.path.as_str(), &error))?;
+        Ok(answer.map(Back::Coming))
+    }
+}

@@ -1,0 +1,102 @@
+//! Requests that are under way in backend sessions: which id each has there.
+//!
+//! A backend tells the answers of one session apart by id, but clients reuse ids (some always send 1). The
+//! first request of an id keeps it; one that comes while the first still runs gets an id of ours.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use catalog::VersionKey;
+
+/// Shards keep data threads out of each other's way.
+const SHARDS: usize = 32;
+
+/// Ids of ours begin here: beyond any counter a client has reached, and exact in a JavaScript number.
+const FIRST_OWN_ID: u64 = 7_000_000_000_000_000;
+
+/// All requests under way.
+pub(crate) struct Flights {
+    shards: [Mutex<HashMap<Box<[u8]>, Flight>>; SHARDS],
+    hasher: RandomState,
+    next_id: AtomicU64,
+}
+
+/// One request under way.
+#[derive(Clone)]
+pub(crate) struct Flight {
+    /// The version that answers it.
+    pub(crate) key: VersionKey,
+    /// Its raw id there, where that is not the client's.
+    pub(crate) own_id: Option<Bytes>,
+}
+
+/// Ends a flight when dropped.
+pub(crate) struct Airborne {
+    flights: Arc<Flights>,
+    slot: Box<[u8]>,
+    /// The raw id to send upstream, where it is not the client's.
+    pub(crate) own_id: Option<Bytes>,
+}
+
+impl Flights {
+    pub(crate) fn new() -> Self {
+        Self {
+            shards: std::array::from_fn(|_| Mutex::new(HashMap::new())),
+            hasher: RandomState::new(),
+            next_id: AtomicU64::new(FIRST_OWN_ID),
+        }
+    }
+
+    /// Turns the text of a session into the number flights know it by.
+    pub(crate) fn session_number(&self, session: &str) -> u64 {
+        self.hasher.hash_one(session)
+    }
+
+    /// Enters a request. Where one of the same id runs in the session already, it gets an id of ours.
+    pub(crate) fn begin(self: &Arc<Self>, session: u64, id: &[u8], key: &VersionKey) -> Airborne {
+        let mut slot = slot(session, id);
+        let mut own_id = None;
+        loop {
+            let mut shard = self.shard(&slot);
+            if let std::collections::hash_map::Entry::Vacant(entry) = shard.entry(slot.clone()) {
+                entry.insert(Flight { key: key.clone(), own_id: own_id.clone() });
+                drop(shard);
+                return Airborne { flights: self.clone(), slot, own_id };
+            }
+            drop(shard);
+            let own = self.next_id.fetch_add(1, Ordering::Relaxed).to_string();
+            slot = self::slot(session, own.as_bytes());
+            own_id = Some(own.into());
+        }
+    }
+
+    /// Finds the request a client means by an id of its own.
+    pub(crate) fn find(&self, session: u64, id: &[u8]) -> Option<Flight> {
+        let slot = slot(session, id);
+        self.shard(&slot).get(&slot).cloned()
+    }
+
+    fn shard(&self, slot: &[u8]) -> std::sync::MutexGuard<'_, HashMap<Box<[u8]>, Flight>> {
+        let index = self.hasher.hash_one(slot) as usize % SHARDS;
+        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Airborne {
+    fn drop(&mut self) {
+        self.flights.shard(&self.slot).remove(&self.slot);
+    }
+}
+
+fn slot(session: u64, id: &[u8]) -> Box<[u8]> {
+    let mut slot = Vec::with_capacity(8 + id.len());
+    slot.extend_from_slice(&session.to_ne_bytes());
+    slot.extend_from_slice(id);
+    slot.into()
+}
+
+#[cfg(test)]
+mod tests;

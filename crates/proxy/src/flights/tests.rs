@@ -1,0 +1,33 @@
+use std::sync::Arc;
+
+use catalog::VersionKey;
+use catalog::name::{ServerPath, VersionLabel};
+
+use super::Flights;
+
+fn key() -> VersionKey {
+    VersionKey::new(&ServerPath::parse("path", "/a").expect("path"), &VersionLabel::first())
+}
+
+#[test]
+fn a_second_request_of_one_id_gets_an_id_of_ours() {
+    let flights = Arc::new(Flights::new());
+    let first = flights.begin(1, b"1", &key());
+    let second = flights.begin(1, b"1", &key());
+    let third = flights.begin(1, b"1", &key());
+    assert_eq!(first.own_id, None);
+    assert_ne!(second.own_id, None);
+    assert_ne!(second.own_id, third.own_id);
+    drop(first);
+    assert_eq!(flights.begin(1, b"1", &key()).own_id, None, "free again");
+}
+
+#[test]
+fn sessions_and_spellings_do_not_meet() {
+    let flights = Arc::new(Flights::new());
+    let _held =
+        [flights.begin(1, b"1", &key()), flights.begin(1, b"\"1\"", &key()), flights.begin(2, b"1", &key())];
+    assert!(_held.iter().all(|flight| flight.own_id.is_none()));
+    assert!(flights.find(1, b"1").is_some());
+    assert!(flights.find(3, b"1").is_none());
+}

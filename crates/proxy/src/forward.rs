@@ -1,0 +1,242 @@
+//! Sends a message to a backend: in a session, renewed once where the backend forgot it, or without one.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use backend::{Backends, Hello, Outgoing, Reply};
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
+use http_body_util::BodyExt;
+use mcp::era::Revision;
+use mcp::headers::{PROTOCOL_VERSION, SESSION_ID};
+use mcp::message::quote;
+use routing::version::VersionTarget;
+
+use crate::error::Error;
+use crate::sessions::{BackendSession, ClientSession, Slot};
+use crate::shared::Shared;
+
+/// What the data plane accepts from a backend.
+pub(crate) const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+pub(crate) const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// Longest refusal that is read to learn whether it is about the session.
+const MAX_REFUSAL_BYTES: usize = 64 * 1024;
+
+/// Headers of a client that every backend gets: trace context (W3C) and what the client calls itself.
+const CARRIED: [HeaderName; 5] = [
+    HeaderName::from_static("traceparent"),
+    HeaderName::from_static("tracestate"),
+    HeaderName::from_static("baggage"),
+    HeaderName::from_static("user-agent"),
+    HeaderName::from_static("accept-language"),
+];
+
+/// The body of a backend's answer: still coming, or read already.
+pub(crate) enum Back {
+    Coming(Reply),
+    Read(Bytes),
+}
+
+/// Copies the headers every backend gets. Everything else of the client, credentials first, stays here.
+pub(crate) fn carried_headers(client: &HeaderMap) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(12);
+    for name in &CARRIED {
+        if let Some(value) = client.get(name) {
+            headers.insert(name.clone(), value.clone());
+        }
+    }
+    headers
+}
+
+/// Completes the headers of a POST.
+pub(crate) fn post(mut headers: HeaderMap, body: Bytes) -> Outgoing {
+    headers.insert(CONTENT_TYPE, JSON);
+    headers.insert(ACCEPT, BOTH);
+    Outgoing { method: Method::POST, headers, body }
+}
+
+/// One message for one backend session of one client session.
+#[derive(Clone)]
+pub(crate) struct Errand {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) backends: Arc<Backends>,
+    pub(crate) session: Arc<ClientSession>,
+    pub(crate) version: Arc<VersionTarget>,
+}
+
+impl Errand {
+    fn server(&self) -> &str {
+        self.version.key.path.as_str()
+    }
+
+    /// Posts a message; where the backend forgot the session, greets it again and posts once more. Nothing
+    /// that may have run is posted twice.
+    pub(crate) async fn post(&self, headers: HeaderMap, body: Bytes) -> Result<Response<Back>, Error> {
+        let slot = self.session.slot(&self.version.key);
+        let open = self.open(&slot).await?;
+        match self.once(&open, headers.clone(), body.clone()).await? {
+            Some(answer) => Ok(answer),
+            None => {
+                slot.forget(&open);
+                let open = self.open(&slot).await?;
+                let again = self.once(&open, headers, body).await?;
+                again.ok_or_else(|| self.unusable("it forgot a session that it had just opened"))
+            }
+        }
+    }
+
+    /// Posts once. `None`: the backend does not know the session, so the message surely did not run.
+    async fn once(
+        &self,
+        open: &Arc<BackendSession>,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Option<Response<Back>>, Error> {
+        let outgoing = post(self.session_headers(open, headers), body);
+        let answer = self.backends.send(&self.version.endpoint, outgoing).await;
+        let (parts, reply) = answer.map_err(|error| Error::of_backend(self.server(), &error))?.into_parts();
+        if open.id.is_none() || !matches!(parts.status, StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST) {
+            return Ok(Some(Response::from_parts(parts, Back::Coming(reply))));
+        }
+        if parts.status == StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        let refusal = reply.collect(MAX_REFUSAL_BYTES).await;
+        let refusal = refusal.map_err(|error| Error::of_backend(self.server(), &error))?;
+        let is_about_session = refusal.to_ascii_lowercase().windows(7).any(|word| word == b"session");
+        Ok((!is_about_session).then(|| Response::from_parts(parts, Back::Read(refusal))))
+    }
+
+    /// Adds what identifies a backend session.
+    pub(crate) fn session_headers(&self, open: &BackendSession, mut headers: HeaderMap) -> HeaderMap {
+        if let Some(id) = &open.id {
+            headers.insert(SESSION_ID, id.clone());
+        }
+        if open.revision >= Revision::V2025_06_18 {
+            headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(open.revision.as_str()));
+        }
+        headers
+    }
+
+    /// Returns the backend session, greeting the backend first where there is none. Many calls at once
+    /// greet once.
+    pub(crate) async fn open(&self, slot: &Slot) -> Result<Arc<BackendSession>, Error> {
+        if let Some(open) = slot.current() {
+            return Ok(open);
+        }
+        let _alone = slot.opening.lock().await;
+        if let Some(open) = slot.current() {
+            return Ok(open);
+        }
+        let sealed = &self.session.sealed;
+        let hello = Hello {
+            revision: sealed.revision,
+            capabilities: &sealed.capabilities,
+            client_info: &sealed.client_info,
+        };
+        let greeting = self.backends.greet(&self.version.endpoint, &hello).await;
+        let greeting = greeting.map_err(|error| Error::of_backend(self.server(), &error))?;
+        let id = greeting.session.as_deref().map(HeaderValue::from_str).transpose();
+        let id = id.map_err(|_| self.unusable("its session id is not printable"))?;
+        let open = BackendSession { id, revision: greeting.revision };
+        self.take_up(&open).await;
+        let open = slot.set(open);
+        self.shared.sessions.keep(&self.session);
+        Ok(open)
+    }
+
+    /// Tells a new backend session what the client told the ones before: its log level and subscriptions.
+    async fn take_up(&self, open: &BackendSession) {
+        let messages: Vec<String> = {
+            let state = self.session.state();
+            let level = state.log_level.as_ref().filter(|_| self.version.offers("logging"));
+            let level =
+                level.map(|level| format!(r#""method":"logging/setLevel","params":{{"level":{level}}}"#));
+            let theirs = state.subscriptions.iter().filter(|(_, key)| **key == self.version.key);
+            let subscribe =
+                |uri: &str| format!(r#""method":"resources/subscribe","params":{{"uri":{}}}"#, quote(uri));
+            level.into_iter().chain(theirs.map(|(uri, _)| subscribe(uri))).collect()
+        };
+        for (index, message) in messages.iter().enumerate() {
+            let body = format!(r#"{{"jsonrpc":"2.0","id":"switchyard-{index}",{message}}}"#);
+            let outgoing = post(self.session_headers(open, HeaderMap::new()), body.into());
+            if let Ok(answer) = self.backends.send(&self.version.endpoint, outgoing).await {
+                let _ = answer.into_body().collect(MAX_REFUSAL_BYTES).await;
+            }
+        }
+    }
+
+    /// Posts a notification or an answer in the background; its own answer is of no interest.
+    pub(crate) fn post_aside(self, body: Bytes) {
+        let slot = self.session.slot(&self.version.key);
+        let Some(open) = slot.current() else { return };
+        tokio::spawn(async move {
+            let outgoing = post(self.session_headers(&open, HeaderMap::new()), body);
+            if let Ok(answer) = self.backends.send(&self.version.endpoint, outgoing).await {
+                let _ = answer.into_body().collect(MAX_REFUSAL_BYTES).await;
+            }
+        });
+    }
+
+    fn unusable(&self, reason: &str) -> Error {
+        Error::Unusable { server: self.server().into(), reason: reason.into() }
+    }
+}
+
+/// Lets an exchange with a backend go on for a while when its client goes away without cancelling: for
+/// clients of the legacy era a closed connection is not a cancellation (gateway protocol, section 6).
+pub(crate) struct Patient<F: Future<Output = Result<Response<Back>, Error>> + Send + 'static> {
+    future: Option<Pin<Box<F>>>,
+    patience: Duration,
+}
+
+impl<F: Future<Output = Result<Response<Back>, Error>> + Send + 'static> Patient<F> {
+    pub(crate) fn new(future: F, patience: Duration) -> Self {
+        Self { future: Some(Box::pin(future)), patience }
+    }
+}
+
+impl<F: Future<Output = Result<Response<Back>, Error>> + Send + 'static> Future for Patient<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let future = self.future.as_mut().expect("not polled again after it was ready");
+        let answer = std::task::ready!(future.as_mut().poll(cx));
+        self.future = None;
+        Poll::Ready(answer)
+    }
+}
+
+impl<F: Future<Output = Result<Response<Back>, Error>> + Send + 'static> Drop for Patient<F> {
+    fn drop(&mut self) {
+        let Some(future) = self.future.take() else { return };
+        let patience = self.patience;
+        spawn_if_running(async move {
+            let rest = async {
+                if let Ok(answer) = future.await
+                    && let Back::Coming(reply) = answer.into_body()
+                {
+                    drain(reply).await;
+                }
+            };
+            let _ = tokio::time::timeout(patience, rest).await;
+        });
+    }
+}
+
+/// Reads an answer to its end and throws it away.
+pub(crate) async fn drain(mut reply: Reply) {
+    while let Some(Ok(_)) = reply.frame().await {}
+}
+
+/// Spawns, unless the runtime is ending already: then there is nothing to go on with.
+pub(crate) fn spawn_if_running(future: impl Future<Output = ()> + Send + 'static) {
+    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        runtime.spawn(future);
+    }
+}

@@ -1,0 +1,40 @@
+//! Protected resource metadata (RFC 9728): where a client learns what an endpoint is and which scopes it
+//! wants.
+
+use http::request::Parts;
+use http::{Response, StatusCode};
+use mcp::message::quote;
+use routing::target::Target;
+
+use crate::admit;
+use crate::outbound::Body;
+use crate::reply;
+use crate::shared::Settings;
+
+/// Where the documents stand, the endpoint's path behind it.
+pub(crate) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+/// Returns the public base URL, as configured, else as the request named us.
+pub(crate) fn base_url(parts: &Parts, settings: &Settings) -> String {
+    match &settings.public_url {
+        Some(url) => url.clone(),
+        None => format!("http://{}{}", admit::host(parts).unwrap_or("localhost"), settings.path_prefix),
+    }
+}
+
+/// Returns the URL of an endpoint's document.
+pub(crate) fn url(base: &str, path: &str) -> String {
+    format!("{base}{WELL_KNOWN}{path}")
+}
+
+/// Answers with an endpoint's document.
+pub(crate) fn document(base: &str, target: Target<'_>) -> Response<Body> {
+    let scopes: Vec<_> = target.required_scopes().iter().map(|scope| quote(scope.as_str())).collect();
+    let body = format!(
+        r#"{{"resource":{},"scopes_supported":[{}],"bearer_methods_supported":["header"],"resource_name":{}}}"#,
+        quote(&format!("{base}{}", target.path())),
+        scopes.join(","),
+        quote(target.path()),
+    );
+    reply::json(StatusCode::OK, body.into())
+}

@@ -1,0 +1,141 @@
+//! Wraps what must come back to the backend version that made it, and what we must know again ourselves:
+//! session ids and cursors. Sealed, so that nobody can make or change one, and bound to caller and path.
+
+use auth::Seal;
+use catalog::access::Principal;
+use mcp::era::Revision;
+
+/// Longest part of a client's own words that a session id carries: ids travel in a header of each request.
+const MAX_CARRIED_BYTES: usize = 1024;
+
+/// Prefix of the session ids of virtual servers.
+const VIRTUAL_PREFIX: &str = "vs-";
+
+/// The seals of everything opaque.
+pub(crate) struct Opaque {
+    seal: Seal,
+}
+
+/// What the session id of a server path holds.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct DirectSession {
+    pub(crate) label: String,
+    pub(crate) session: String,
+}
+
+/// What the session id of a virtual server holds: all that is needed to go on without any memory of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct VirtualSession {
+    /// 16 random bytes in hex.
+    pub(crate) id: String,
+    pub(crate) revision: Revision,
+    /// The client's capabilities, a JSON object.
+    pub(crate) capabilities: Box<str>,
+    /// The client's `clientInfo`, a JSON object.
+    pub(crate) client_info: Box<str>,
+}
+
+impl Opaque {
+    pub(crate) fn new(seal: Seal) -> Self {
+        Self { seal }
+    }
+
+    /// Wraps the session id a backend gave.
+    pub(crate) fn wrap_session(&self, session: &DirectSession, path: &str, principal: &Principal) -> String {
+        let plain = format!("{}\n{}", session.label, session.session);
+        self.seal.seal(plain.as_bytes(), &binding("session", path, principal))
+    }
+
+    /// Unwraps one. `None`: not made here, for another path, or for another caller.
+    pub(crate) fn unwrap_session(
+        &self,
+        text: &str,
+        path: &str,
+        principal: &Principal,
+    ) -> Option<DirectSession> {
+        let plain = String::from_utf8(self.seal.open(text, &binding("session", path, principal))?).ok()?;
+        let (label, session) = plain.split_once('\n')?;
+        Some(DirectSession { label: label.into(), session: session.into() })
+    }
+
+    /// Makes the id of a virtual server's session.
+    pub(crate) fn mint_virtual(&self, session: &VirtualSession, path: &str, principal: &Principal) -> String {
+        let VirtualSession { id, revision, capabilities, client_info } = session;
+        let plain =
+            format!("{id}\n{}\n{}\n{capabilities}{client_info}", revision.as_str(), capabilities.len());
+        let sealed = self.seal.seal(plain.as_bytes(), &binding("virtual", path, principal));
+        format!("{VIRTUAL_PREFIX}{sealed}")
+    }
+
+    /// Reads one back. `None` as in [`Self::unwrap_session`].
+    pub(crate) fn read_virtual(
+        &self,
+        text: &str,
+        path: &str,
+        principal: &Principal,
+    ) -> Option<VirtualSession> {
+        let sealed = text.strip_prefix(VIRTUAL_PREFIX)?;
+        let plain = String::from_utf8(self.seal.open(sealed, &binding("virtual", path, principal))?).ok()?;
+        let mut parts = plain.splitn(4, '\n');
+        let (id, revision) = (parts.next()?, Revision::parse(parts.next()?)?);
+        let length: usize = parts.next()?.parse().ok()?;
+        let rest = parts.next()?;
+        let (capabilities, client_info) = (rest.get(..length)?, rest.get(length..)?);
+        Some(VirtualSession {
+            id: id.into(),
+            revision,
+            capabilities: capabilities.into(),
+            client_info: client_info.into(),
+        })
+    }
+
+    /// Makes a cursor of ours into a list of `fingerprint`.
+    pub(crate) fn cursor(
+        &self,
+        offset: usize,
+        fingerprint: u64,
+        path: &str,
+        principal: &Principal,
+    ) -> String {
+        self.seal.seal(format!("{offset} {fingerprint}").as_bytes(), &binding("cursor", path, principal))
+    }
+
+    /// Reads one back; `None` also where the list has changed since.
+    pub(crate) fn offset(
+        &self,
+        cursor: &str,
+        fingerprint: u64,
+        path: &str,
+        principal: &Principal,
+    ) -> Option<usize> {
+        let plain = String::from_utf8(self.seal.open(cursor, &binding("cursor", path, principal))?).ok()?;
+        let (offset, made_for) = plain.split_once(' ')?;
+        (made_for.parse() == Ok(fingerprint)).then(|| offset.parse().ok())?
+    }
+}
+
+/// Keeps what a client said of itself short enough to travel in a header: where it is too long, an object
+/// of only those members that MCP defines, without what is in them.
+pub(crate) fn carried(json: &str, known: &[&str], fallback: &str) -> Box<str> {
+    if json.len() <= MAX_CARRIED_BYTES {
+        return json.into();
+    }
+    let mut kept = Vec::new();
+    for name in known {
+        if let Some(value) = mcp::message::member(json.as_bytes(), name) {
+            let value = value.of(json.as_bytes());
+            let short = if value.len() <= 128 { std::str::from_utf8(value).unwrap_or("{}") } else { "{}" };
+            kept.push(format!("\"{name}\":{short}"));
+        }
+    }
+    if kept.is_empty() { fallback.into() } else { format!("{{{}}}", kept.join(",")).into() }
+}
+
+fn binding(kind: &str, path: &str, principal: &Principal) -> Vec<u8> {
+    let mut bound = Vec::with_capacity(64 + path.len());
+    for part in [kind, path, &principal.subject, &principal.issuer] {
+        bound.extend_from_slice(part.as_bytes());
+        bound.push(0);
+    }
+    bound
+}

@@ -1,0 +1,332 @@
+//! The answer on its way to the client, streamed as it comes; keeps what must live until its last byte.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use backend::Reply;
+use bytes::Bytes;
+use http_body::{Body as _, Frame, SizeHint};
+use mcp::sse;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, Sleep};
+
+use crate::flights::Airborne;
+use crate::forward::{drain, spawn_if_running};
+use crate::relay::{Passed, Relay};
+
+/// Longest single event of a backend's stream that is taken apart.
+pub(crate) const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
+
+/// A silent stream gets a comment this often, so that nothing on the way takes it for dead.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Body of an answer to a client.
+pub struct Body(Inner);
+
+enum Inner {
+    Full(Option<Bytes>),
+    Passing(Box<Passing>),
+    Events(Box<Events>),
+    Merged(Box<Merged>),
+}
+
+/// A backend's body handed on untouched.
+struct Passing {
+    /// What was read of it already.
+    begun: Bytes,
+    reply: Option<Reply>,
+    hold: Hold,
+}
+
+/// A backend's event stream.
+struct Events {
+    reply: Option<Reply>,
+    hold: Hold,
+    /// `None`: handed on untouched.
+    relay: Option<Decoded>,
+    /// Whether a comment may be put in now: not within a line.
+    is_at_line_end: bool,
+    silence: Silence,
+    closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+struct Decoded {
+    relay: Relay,
+    decoder: sse::Decoder,
+    ready: VecDeque<Bytes>,
+    has_answered: bool,
+    /// What to say where the backend's stream ends without an answer.
+    unanswered: Bytes,
+}
+
+/// Events of several origins, sent by tasks that end with the stream.
+struct Merged {
+    events: mpsc::Receiver<Bytes>,
+    tasks: Vec<AbortHandle>,
+    silence: Silence,
+    closing: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+/// What lives as long as the answer.
+#[derive(Default)]
+pub(crate) struct Hold {
+    /// The request's place among those under way.
+    pub(crate) airborne: Option<Airborne>,
+    /// How long the backend may go on when the client is gone; `None` ends it at once.
+    pub(crate) patience: Option<Duration>,
+}
+
+struct Silence {
+    since: Instant,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Body {
+    pub(crate) fn empty() -> Self {
+        Self(Inner::Full(None))
+    }
+
+    pub(crate) fn full(bytes: Bytes) -> Self {
+        Self(Inner::Full(Some(bytes).filter(|bytes| !bytes.is_empty())))
+    }
+
+    /// Hands on a body, the begun part first.
+    pub(crate) fn passing(begun: Bytes, reply: Reply, hold: Hold) -> Self {
+        Self(Inner::Passing(Box::new(Passing { begun, reply: Some(reply), hold })))
+    }
+
+    /// Hands an event stream on untouched. With `closing` it ends when the program drains.
+    pub(crate) fn raw_events(
+        reply: Reply,
+        hold: Hold,
+        closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    ) -> Self {
+        let silence = Silence::new();
+        let events = Events { reply: Some(reply), hold, relay: None, is_at_line_end: true, silence, closing };
+        Self(Inner::Events(Box::new(events)))
+    }
+
+    /// Takes an event stream apart and hands on what concerns the client.
+    pub(crate) fn relayed_events(reply: Reply, hold: Hold, relay: Relay, unanswered: Bytes) -> Self {
+        let decoder = sse::Decoder::new(MAX_EVENT_BYTES);
+        let decoded = Decoded { relay, decoder, ready: VecDeque::new(), has_answered: false, unanswered };
+        let silence = Silence::new();
+        let relay = Some(decoded);
+        let events = Events { reply: Some(reply), hold, relay, is_at_line_end: true, silence, closing: None };
+        Self(Inner::Events(Box::new(events)))
+    }
+
+    /// A stream fed by `tasks`, which end with it.
+    pub(crate) fn merged(
+        events: mpsc::Receiver<Bytes>,
+        tasks: Vec<AbortHandle>,
+        closing: Pin<Box<dyn Future<Output = ()> + Send>>,
+    ) -> Self {
+        Self(Inner::Merged(Box::new(Merged { events, tasks, silence: Silence::new(), closing })))
+    }
+}
+
+type Polled = Poll<Option<Result<Frame<Bytes>, backend::Error>>>;
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = backend::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled {
+        match &mut self.get_mut().0 {
+            Inner::Full(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Inner::Passing(passing) => passing.poll(cx),
+            Inner::Events(events) => events.poll(cx),
+            Inner::Merged(merged) => merged.poll(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.0, Inner::Full(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Inner::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Inner::Passing(passing) if passing.begun.is_empty() => {
+                passing.reply.as_ref().map_or_else(SizeHint::new, Reply::size_hint)
+            }
+            _ => SizeHint::new(),
+        }
+    }
+}
+
+impl Passing {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Polled {
+        if !self.begun.is_empty() {
+            return Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut self.begun)))));
+        }
+        let Some(reply) = &mut self.reply else { return Poll::Ready(None) };
+        let frame = ready!(Pin::new(reply).poll_frame(cx));
+        if !matches!(frame, Some(Ok(_))) {
+            self.reply = None;
+        }
+        Poll::Ready(frame)
+    }
+}
+
+impl Events {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Polled {
+        loop {
+            if let Some(bytes) = self.relay.as_mut().and_then(|decoded| decoded.ready.pop_front()) {
+                self.silence.broken();
+                return Poll::Ready(Some(Ok(Frame::data(bytes))));
+            }
+            if let Some(closing) = &mut self.closing
+                && closing.as_mut().poll(cx).is_ready()
+            {
+                self.reply = None;
+                self.closing = None;
+            }
+            let Some(reply) = &mut self.reply else { return Poll::Ready(None) };
+            let frame = match Pin::new(reply).poll_frame(cx) {
+                Poll::Ready(frame) => frame,
+                Poll::Pending if self.is_at_line_end => {
+                    ready!(self.silence.poll(cx));
+                    return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(sse::KEEP_ALIVE)))));
+                }
+                Poll::Pending => return Poll::Pending,
+            };
+            match (&mut self.relay, frame) {
+                (None, Some(Ok(frame))) => {
+                    if let Some(data) = frame.data_ref() {
+                        self.is_at_line_end = data.last().map_or(self.is_at_line_end, |&last| last == b'\n');
+                    }
+                    self.silence.broken();
+                    return Poll::Ready(Some(Ok(frame)));
+                }
+                (None, end) => {
+                    self.reply = None;
+                    return Poll::Ready(end);
+                }
+                (Some(decoded), Some(Ok(frame))) => {
+                    if let Ok(data) = frame.into_data()
+                        && !decoded.take_in(data)
+                    {
+                        self.reply = None;
+                    }
+                }
+                (Some(decoded), _) => {
+                    self.reply = None;
+                    decoded.finish();
+                }
+            }
+        }
+    }
+}
+
+impl Decoded {
+    /// Takes in bytes of the backend. Says whether to go on: not with an event longer than any may be.
+    fn take_in(&mut self, data: Bytes) -> bool {
+        self.decoder.push(data);
+        while let Some(event) = self.decoder.next() {
+            let Ok(event) = event else {
+                self.finish();
+                return false;
+            };
+            if event.data.is_empty() {
+                continue;
+            }
+            match self.relay.pass(event.data) {
+                Passed::Nothing => {}
+                Passed::Message(data) => self.ready.push_back(sse::encode(&data, None)),
+                Passed::Answer(data) => {
+                    self.has_answered = true;
+                    self.ready.push_back(sse::encode(&data, None));
+                }
+            }
+        }
+        true
+    }
+
+    /// The backend's stream is over: the client gets an error in place of an answer that did not come.
+    fn finish(&mut self) {
+        if !self.has_answered && !self.unanswered.is_empty() {
+            self.has_answered = true;
+            self.ready.push_back(sse::encode(&self.unanswered, None));
+        }
+    }
+}
+
+impl Merged {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Polled {
+        if self.closing.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        match self.events.poll_recv(cx) {
+            Poll::Ready(Some(event)) => {
+                self.silence.broken();
+                Poll::Ready(Some(Ok(Frame::data(event))))
+            }
+            Poll::Ready(None) => Poll::Ready(None),
+            Poll::Pending => {
+                ready!(self.silence.poll(cx));
+                Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(sse::KEEP_ALIVE)))))
+            }
+        }
+    }
+}
+
+impl Drop for Merged {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(AbortHandle::abort);
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        go_on(self.reply.take(), std::mem::take(&mut self.hold));
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        go_on(self.reply.take(), std::mem::take(&mut self.hold));
+    }
+}
+
+/// Lets a backend finish what its client no longer waits for.
+fn go_on(reply: Option<Reply>, mut hold: Hold) {
+    let (Some(reply), Some(patience)) = (reply, hold.patience) else { return };
+    let airborne = hold.airborne.take();
+    spawn_if_running(async move {
+        let _ = tokio::time::timeout(patience, drain(reply)).await;
+        drop(airborne);
+    });
+}
+
+impl Silence {
+    fn new() -> Self {
+        Self { since: Instant::now(), timer: None }
+    }
+
+    fn broken(&mut self) {
+        self.since = Instant::now();
+    }
+
+    /// Ready when nothing was sent for a while.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let since = &mut self.since;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(*since + KEEP_ALIVE)));
+        loop {
+            ready!(timer.as_mut().poll(cx));
+            let now = Instant::now();
+            let is_silent = now >= *since + KEEP_ALIVE;
+            if is_silent {
+                *since = now;
+            }
+            timer.as_mut().reset(*since + KEEP_ALIVE);
+            if is_silent {
+                return Poll::Ready(());
+            }
+        }
+    }
+}

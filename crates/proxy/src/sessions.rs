@@ -1,0 +1,323 @@
+//! Client sessions of virtual servers, and under each its backend sessions: memory first, then the store.
+//!
+//! Nothing here decides whether a session is valid: its sealed id does. What is kept is what cannot be
+//! carried in it, and whatever is lost costs a fresh greeting.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use catalog::VersionKey;
+use catalog::access::Principal;
+use catalog::time::Timestamp;
+use mcp::era::Revision;
+
+use crate::opaque::VirtualSession;
+
+mod record;
+pub(crate) use record::Record;
+
+/// Shards keep data threads out of each other's way.
+const SHARDS: usize = 64;
+
+/// How many requests of backends one client session may leave unanswered; more are refused to the backend.
+pub(crate) const MAX_ASKED: usize = 256;
+
+/// How many resources one client session may subscribe to.
+pub(crate) const MAX_SUBSCRIPTIONS: usize = 1024;
+
+/// A future of the second tier.
+pub type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Where backend sessions outlive this process's memory. Stands on the catalog's store.
+///
+/// An implementer may lose entries: each loss costs one greeting. `put` and `remove` must not wait.
+pub trait SessionStore: Send + Sync + 'static {
+    /// Reads an entry; `None` where it is unknown or has been idle too long.
+    fn get(&self, key: String) -> Pending<Option<Vec<u8>>>;
+    /// Queues a write. The entry ends `idle_seconds` after its last write.
+    fn put(&self, key: String, value: Vec<u8>, idle_seconds: u32);
+}
+
+/// How long and how many.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Idle time after which a session leaves memory.
+    pub memory_idle: Duration,
+    /// Idle time after which its backend sessions are forgotten.
+    pub store_idle: Duration,
+    /// Most sessions in memory; beyond, the ones longest idle go to the store early.
+    pub most: usize,
+}
+
+/// All client sessions of this process.
+pub(crate) struct Sessions {
+    shards: Vec<Mutex<HashMap<Box<str>, Arc<ClientSession>>>>,
+    hasher: RandomState,
+    store: Arc<dyn SessionStore>,
+    settings: Settings,
+    numbers: AtomicU64,
+}
+
+/// One client's session with a virtual server.
+pub(crate) struct ClientSession {
+    /// What its sealed id holds.
+    pub(crate) sealed: VirtualSession,
+    /// A number for it within this process.
+    pub(crate) number: u64,
+    /// The caller it belongs to.
+    pub(crate) principal: Principal,
+    /// The virtual server's path.
+    pub(crate) path: Box<str>,
+    last_used_ms: AtomicI64,
+    state: Mutex<State>,
+}
+
+/// What changes in a session.
+#[derive(Default)]
+pub(crate) struct State {
+    /// Backend sessions, opened on first use.
+    pub(crate) backends: Vec<(VersionKey, Arc<Slot>)>,
+    /// Requests of backends that wait for the client's answer, by our number.
+    pub(crate) asked: HashMap<u64, Asked>,
+    /// The next such number.
+    pub(crate) next_asked: u64,
+    /// The open GET stream.
+    pub(crate) stream: Option<tokio::sync::mpsc::Sender<Bytes>>,
+    /// The level the client set, as a JSON string.
+    pub(crate) log_level: Option<String>,
+    /// Resources subscribed to, and the version that owns each.
+    pub(crate) subscriptions: HashMap<Box<str>, VersionKey>,
+    /// Set by DELETE.
+    pub(crate) is_ended: bool,
+}
+
+/// A request of a backend that the client was asked to answer.
+pub(crate) struct Asked {
+    pub(crate) key: VersionKey,
+    /// The backend's own raw id.
+    pub(crate) id: Bytes,
+    /// The progress token it gave, raw, so that the client's progress finds it.
+    pub(crate) progress_token: Option<Bytes>,
+}
+
+/// Place of one backend session. Whoever holds `opening` greets; everybody else waits for it.
+#[derive(Default)]
+pub(crate) struct Slot {
+    pub(crate) opening: tokio::sync::Mutex<()>,
+    /// Tells streams of an older session that there is a newer one.
+    pub(crate) renewed: tokio::sync::Notify,
+    current: Mutex<Option<Arc<BackendSession>>>,
+}
+
+/// An open session with a backend.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct BackendSession {
+    /// The id it gave; `None` for a backend that gives none.
+    pub(crate) id: Option<http::HeaderValue>,
+    /// The revision agreed on.
+    pub(crate) revision: Revision,
+}
+
+impl Slot {
+    pub(crate) fn current(&self) -> Option<Arc<BackendSession>> {
+        self.lock().clone()
+    }
+
+    pub(crate) fn set(&self, session: BackendSession) -> Arc<BackendSession> {
+        let session = Arc::new(session);
+        *self.lock() = Some(session.clone());
+        self.renewed.notify_waiters();
+        session
+    }
+
+    /// Forgets a session that its backend no longer knows, unless another one took its place meanwhile.
+    pub(crate) fn forget(&self, lost: &Arc<BackendSession>) {
+        let mut current = self.lock();
+        if current.as_ref().is_some_and(|now| Arc::ptr_eq(now, lost)) {
+            *current = None;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<BackendSession>>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ClientSession {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the place of the backend session with a version.
+    pub(crate) fn slot(&self, key: &VersionKey) -> Arc<Slot> {
+        let mut state = self.state();
+        if let Some((_, slot)) = state.backends.iter().find(|(known, _)| known == key) {
+            return slot.clone();
+        }
+        let slot = Arc::new(Slot::default());
+        state.backends.push((key.clone(), slot.clone()));
+        slot
+    }
+
+    /// Returns the backend sessions that are open now.
+    pub(crate) fn open_backends(&self) -> Vec<(VersionKey, Arc<BackendSession>)> {
+        let state = self.state();
+        state.backends.iter().filter_map(|(key, slot)| Some((key.clone(), slot.current()?))).collect()
+    }
+
+    /// Sends an event to the client's GET stream. Says whether one took it: none is open, or it is so slow
+    /// that its queue is full.
+    pub(crate) fn push(&self, event: Bytes) -> bool {
+        self.state().stream.as_ref().is_some_and(|stream| stream.try_send(event).is_ok())
+    }
+
+    fn touch(&self) {
+        self.last_used_ms.store(Timestamp::now().0, Ordering::Relaxed);
+    }
+
+    fn is_busy(&self) -> bool {
+        // Requests under way hold the session itself; only the map and one local name it otherwise.
+        self.state().stream.as_ref().is_some_and(|stream| !stream.is_closed())
+    }
+}
+
+impl Sessions {
+    pub(crate) fn new(store: Arc<dyn SessionStore>, settings: Settings) -> Self {
+        let shards = (0..SHARDS).map(|_| Mutex::new(HashMap::new())).collect();
+        Self { shards, hasher: RandomState::new(), store, settings, numbers: AtomicU64::new(1) }
+    }
+
+    /// Enters a session that was just minted under `token`.
+    pub(crate) fn enter(
+        &self,
+        token: &str,
+        sealed: VirtualSession,
+        path: &str,
+        principal: &Principal,
+    ) -> Arc<ClientSession> {
+        let session = self.make(sealed, path, principal, None);
+        self.shard(token).entry(token.into()).or_insert(session).clone()
+    }
+
+    /// Finds a session in memory. The caller, path and token must be those it was made for.
+    pub(crate) fn find(&self, token: &str, path: &str, principal: &Principal) -> Option<Arc<ClientSession>> {
+        let session = self.shard(token).get(token)?.clone();
+        let is_theirs = &*session.path == path && session.principal.is_same_caller(principal);
+        is_theirs.then(|| {
+            session.touch();
+            session
+        })
+    }
+
+    /// Brings a session back that is valid by its seal but not in memory. `None`: it was ended.
+    pub(crate) async fn restore(
+        &self,
+        token: &str,
+        sealed: VirtualSession,
+        path: &str,
+        principal: &Principal,
+    ) -> Option<Arc<ClientSession>> {
+        let record = self.store.get(record_key(&sealed.id)).await.and_then(|bytes| Record::read(&bytes));
+        if record.as_ref().is_some_and(|record| record.is_ended) {
+            return None;
+        }
+        let session = self.make(sealed, path, principal, record);
+        Some(self.shard(token).entry(token.into()).or_insert(session).clone())
+    }
+
+    /// Writes down a session's backend sessions, so that another process or a restart goes on with them.
+    pub(crate) fn keep(&self, session: &ClientSession) {
+        let record = Record::of(session);
+        if record.is_ended || !record.backends.is_empty() {
+            let seconds = u32::try_from(self.settings.store_idle.as_secs()).unwrap_or(u32::MAX);
+            let seconds = if record.is_ended { record::ENDED_SECONDS } else { seconds };
+            self.store.put(record_key(&session.sealed.id), record.to_bytes(), seconds);
+        }
+    }
+
+    /// Ends a session for good: from now on its id is unknown, here and wherever the store is shared.
+    pub(crate) fn end(&self, token: &str, session: &ClientSession) {
+        session.state().is_ended = true;
+        self.keep(session);
+        self.shard(token).remove(token);
+    }
+
+    /// Writes down and drops what has been idle, and the longest idle where there are too many.
+    pub(crate) fn reap(&self) {
+        let now = Timestamp::now().0;
+        let idle_ms = i64::try_from(self.settings.memory_idle.as_millis()).unwrap_or(i64::MAX);
+        let most = self.settings.most.div_ceil(SHARDS);
+        for shard in &self.shards {
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut limit_ms = idle_ms;
+            if shard.len() > most {
+                let mut ages: Vec<_> =
+                    shard.values().map(|s| now - s.last_used_ms.load(Ordering::Relaxed)).collect();
+                ages.sort_unstable();
+                limit_ms = limit_ms.min(ages[most]);
+            }
+            shard.retain(|_, session| {
+                let is_idle = now - session.last_used_ms.load(Ordering::Relaxed) >= limit_ms;
+                let is_kept = !is_idle || Arc::strong_count(session) > 1 || session.is_busy();
+                if !is_kept {
+                    self.keep(session);
+                }
+                is_kept
+            });
+            if shard.capacity() > 4 * shard.len().max(16) {
+                shard.shrink_to_fit();
+            }
+        }
+    }
+
+    /// Writes down everything, before the process ends.
+    pub(crate) fn keep_all(&self) {
+        for session in self.all() {
+            self.keep(&session);
+        }
+    }
+
+    /// Returns every session in memory.
+    pub(crate) fn all(&self) -> Vec<Arc<ClientSession>> {
+        let lock = |shard: &Mutex<HashMap<_, Arc<ClientSession>>>| {
+            shard.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect::<Vec<_>>()
+        };
+        self.shards.iter().flat_map(lock).collect()
+    }
+
+    /// Returns how many sessions are in memory.
+    pub(crate) fn count(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().unwrap_or_else(PoisonError::into_inner).len()).sum()
+    }
+
+    fn make(
+        &self,
+        sealed: VirtualSession,
+        path: &str,
+        principal: &Principal,
+        record: Option<Record>,
+    ) -> Arc<ClientSession> {
+        Arc::new(ClientSession {
+            sealed,
+            number: self.numbers.fetch_add(1, Ordering::Relaxed),
+            principal: principal.clone(),
+            path: path.into(),
+            last_used_ms: AtomicI64::new(Timestamp::now().0),
+            state: Mutex::new(record.map(Record::into_state).unwrap_or_default()),
+        })
+    }
+
+    fn shard(&self, token: &str) -> MutexGuard<'_, HashMap<Box<str>, Arc<ClientSession>>> {
+        let index = self.hasher.hash_one(token) as usize % SHARDS;
+        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn record_key(id: &str) -> String {
+    format!("vs/{id}")
+}

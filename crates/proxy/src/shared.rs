@@ -1,0 +1,168 @@
+//! What all data threads share, made once by the program.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use auth::{Authenticator, Seal};
+use catalog::VersionKey;
+use catalog::name::Slug;
+use mcp::list::ListKind;
+use routing::{Live, Table};
+use tokio::sync::watch;
+
+use crate::flights::Flights;
+use crate::opaque::Opaque;
+use crate::sessions::{self, ClientSession, SessionStore, Sessions};
+
+/// Told when a backend says that one of its lists changed. Must not block.
+pub type Hint = Box<dyn Fn(VersionKey) + Send + Sync>;
+
+/// How the data plane behaves.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Largest request body, in bytes.
+    pub max_body_bytes: usize,
+    /// Longest time a request body may take to arrive.
+    pub body_timeout: Duration,
+    /// Public base URL, without a trailing slash; made from the `Host` header where absent.
+    pub public_url: Option<String>,
+    /// Path prefix under which everything stands, for example `/mcp-gateway`; empty for none.
+    pub path_prefix: String,
+    /// Host names served, lower-case, without port; loopback names are always served.
+    pub allowed_hosts: Vec<String>,
+    /// Origins served, as browsers send them; those of loopback and of the public URL are always served.
+    pub allowed_origins: Vec<String>,
+    /// Endpoint paths open to callers without a token.
+    pub anonymous: Vec<String>,
+    /// Whether unknown version labels are refused everywhere.
+    pub strict_versions: bool,
+    /// How long a call goes on after its client went away without cancelling.
+    pub patience: Duration,
+    /// Client sessions of virtual servers.
+    pub sessions: sessions::Settings,
+}
+
+/// What all data threads share.
+pub struct Shared {
+    pub(crate) live: Arc<Live>,
+    pub(crate) authenticator: Arc<Authenticator>,
+    pub(crate) opaque: Opaque,
+    pub(crate) sessions: Sessions,
+    pub(crate) flights: Arc<Flights>,
+    pub(crate) settings: Settings,
+    pub(crate) hint: Hint,
+    closing: watch::Sender<bool>,
+    published: watch::Sender<u64>,
+    listeners: Mutex<HashMap<Slug, Vec<Weak<ClientSession>>>>,
+}
+
+impl Shared {
+    /// Puts the shared parts together, and has open streams told of every change that concerns them.
+    pub fn new(
+        live: Arc<Live>,
+        authenticator: Arc<Authenticator>,
+        seal: Seal,
+        store: Arc<dyn SessionStore>,
+        hint: Hint,
+        settings: Settings,
+    ) -> Arc<Self> {
+        let shared = Arc::new(Self {
+            live: live.clone(),
+            authenticator,
+            opaque: Opaque::new(seal),
+            sessions: Sessions::new(store, settings.sessions.clone()),
+            flights: Arc::new(Flights::new()),
+            settings,
+            hint,
+            closing: watch::Sender::new(false),
+            published: watch::Sender::new(0),
+            listeners: Mutex::new(HashMap::new()),
+        });
+        let observer = Arc::downgrade(&shared);
+        live.subscribe(Box::new(move |old, new| {
+            if let Some(shared) = observer.upgrade() {
+                shared.announce(old, new);
+                shared.published.send_replace(new.revision);
+            }
+        }));
+        shared
+    }
+
+    /// Ends streams that only wait for news, so that the rest can finish. Called when the program drains.
+    pub fn begin_shutdown(&self) {
+        self.closing.send_replace(true);
+    }
+
+    /// Writes all sessions down. Called last, when no request runs any more.
+    pub fn keep_sessions(&self) {
+        self.sessions.keep_all();
+    }
+
+    /// Drops idle sessions from memory. To be called every few seconds.
+    pub fn reap(&self) {
+        self.sessions.reap();
+        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.retain(|_, sessions| {
+            sessions.retain(|session| session.strong_count() > 0);
+            !sessions.is_empty()
+        });
+        metrics::gauge!("switchyard_sessions_in_memory").set(self.sessions.count() as f64);
+    }
+
+    /// Resolves when the program begins to drain.
+    pub(crate) fn closing(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut closing = self.closing.subscribe();
+        async move {
+            // An error means that the sender is gone, which ends the wait as well.
+            let _ = closing.wait_for(|is_closing| *is_closing).await;
+        }
+    }
+
+    /// Tells of each publication.
+    pub(crate) fn published(&self) -> watch::Receiver<u64> {
+        self.published.subscribe()
+    }
+
+    /// Has a session with an open GET stream told of changes to its virtual server.
+    pub(crate) fn listen(&self, slug: &Slug, session: &Arc<ClientSession>) {
+        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let sessions = listeners.entry(slug.clone()).or_default();
+        sessions.retain(|known| known.strong_count() > 0);
+        if !sessions.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(session))) {
+            sessions.push(Arc::downgrade(session));
+        }
+    }
+
+    fn announce(&self, old: &Table, new: &Table) {
+        let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        for (slug, sessions) in listeners.iter() {
+            let (Some(old), Some(new)) =
+                (old.virtual_server(slug.as_str()), new.virtual_server(slug.as_str()))
+            else {
+                continue;
+            };
+            if Arc::ptr_eq(old, new) {
+                continue;
+            }
+            let mut methods: Vec<_> = new.changed_lists(old).into_iter().map(changed_method).collect();
+            methods.dedup();
+            for method in methods {
+                let message = format!(r#"{{"jsonrpc":"2.0","method":"{method}"}}"#);
+                let event = mcp::sse::encode(message.as_bytes(), None);
+                for session in sessions.iter().filter_map(Weak::upgrade) {
+                    session.push(event.clone());
+                }
+            }
+        }
+    }
+}
+
+/// Resources and templates share one notification and stand next to each other.
+fn changed_method(kind: ListKind) -> &'static str {
+    match kind {
+        ListKind::Tools => "notifications/tools/list_changed",
+        ListKind::Prompts => "notifications/prompts/list_changed",
+        ListKind::Resources | ListKind::Templates => "notifications/resources/list_changed",
+    }
+}

@@ -1,0 +1,112 @@
+//! A virtual server: which of the files below answers a message.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use catalog::access::Principal;
+use http::{HeaderMap, Response, StatusCode};
+use mcp::headers::SESSION_ID;
+use mcp::list::ListKind;
+use mcp::message::{Kind, text};
+use mcp::method::Method;
+use routing::target::VirtualTarget;
+
+use crate::error::Error;
+use crate::outbound::Body;
+use crate::plane::{Call, Plane};
+use crate::reply;
+use crate::sessions::ClientSession;
+
+mod aside;
+mod call;
+mod greet;
+mod list;
+pub(crate) mod listen;
+
+/// Answers a message of a legacy client.
+pub(crate) async fn legacy(call: Call, target: &Arc<VirtualTarget>) -> Result<Response<Body>, Error> {
+    if call.outline.method == Method::Initialize {
+        return greet::initialize(&call, target);
+    }
+    let session = session(&call.plane, &call.headers, target, &call.principal).await?;
+    match call.outline.kind {
+        Kind::Response => Ok(aside::answered(&call, &session)),
+        Kind::Notification => Ok(aside::notified(&call, &session)),
+        Kind::Request => request(call, target, session).await,
+    }
+}
+
+async fn request(
+    call: Call,
+    target: &Arc<VirtualTarget>,
+    session: Arc<ClientSession>,
+) -> Result<Response<Body>, Error> {
+    match call.outline.method {
+        Method::Ping => Ok(local(&call, b"{}")),
+        Method::ToolsList => list::answer(&call, target, ListKind::Tools),
+        Method::PromptsList => list::answer(&call, target, ListKind::Prompts),
+        Method::ResourcesList => list::answer(&call, target, ListKind::Resources),
+        Method::TemplatesList => list::answer(&call, target, ListKind::Templates),
+        Method::ToolsCall => call::tool(call, target, session).await,
+        Method::PromptsGet => call::prompt(call, target, session).await,
+        Method::ResourcesRead => call::read(call, target, session).await,
+        Method::Complete => call::complete(call, target, session).await,
+        Method::Subscribe => call::subscribe(call, target, session).await,
+        Method::Unsubscribe => call::unsubscribe(call, target, session).await,
+        Method::SetLevel => aside::set_level(&call, &session),
+        _ => {
+            let name = call.outline.method_name.and_then(|span| text(span.of(&call.body)));
+            Err(Error::UnknownMethod(name.unwrap_or_default().into_owned()))
+        }
+    }
+}
+
+/// Ends a session and the backend sessions under it.
+pub(crate) async fn end(
+    plane: &Plane,
+    headers: &HeaderMap,
+    target: &Arc<VirtualTarget>,
+    principal: &Principal,
+) -> Result<Response<Body>, Error> {
+    let session = session(plane, headers, target, principal).await?;
+    let token = headers.get(SESSION_ID).and_then(|value| value.to_str().ok()).ok_or(Error::SessionMissing)?;
+    plane.shared.sessions.end(token, &session);
+    session.state().stream = None;
+    for (key, open) in session.open_backends() {
+        let version = target.backends.iter().find(|backend| backend.key == key).cloned();
+        let id = open.id.as_ref().and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let (Some(version), Some(id)) = (version, id) else { continue };
+        let backends = plane.backends.clone();
+        // The client need not wait for it, and a backend that does not answer loses nothing but a session.
+        tokio::spawn(async move { backends.end_session(&version.endpoint, &id, open.revision).await });
+    }
+    Ok(reply::empty(StatusCode::NO_CONTENT))
+}
+
+/// Finds the session a request names: in memory, else by its seal and the store.
+pub(crate) async fn session(
+    plane: &Plane,
+    headers: &HeaderMap,
+    target: &VirtualTarget,
+    principal: &Principal,
+) -> Result<Arc<ClientSession>, Error> {
+    let mut values = headers.get_all(SESSION_ID).iter();
+    let token = values.next().ok_or(Error::SessionMissing)?;
+    if values.next().is_some() {
+        return Err(Error::Ambiguous { header: "Mcp-Session-Id" });
+    }
+    let token = token.to_str().map_err(|_| Error::SessionUnknown)?;
+    let (sessions, path) = (&plane.shared.sessions, target.path.as_str());
+    if let Some(session) = sessions.find(token, path, principal) {
+        return Ok(session);
+    }
+    let sealed = plane.shared.opaque.read_virtual(token, path, principal).ok_or(Error::SessionUnknown)?;
+    sessions.restore(token, sealed, path, principal).await.ok_or(Error::SessionUnknown)
+}
+
+/// Answers with a result of our own.
+pub(crate) fn local(call: &Call, result: &[u8]) -> Response<Body> {
+    let id = call.id().expect("only requests are answered with a result");
+    let body: Bytes = mcp::error::result_body(id, result);
+    reply::json(StatusCode::OK, body)
+}

@@ -1,0 +1,95 @@
+//! What asks no answer of a backend: the client's answers, cancellations, progress, and its log level.
+
+use std::sync::Arc;
+
+use catalog::VersionKey;
+use http::{Response, StatusCode};
+use mcp::message::text;
+use mcp::method::Method;
+use mcp::rewrite::{Edit, splice};
+
+use super::local;
+use crate::cancel;
+use crate::error::Error;
+use crate::forward::Errand;
+use crate::outbound::Body;
+use crate::plane::Call;
+use crate::relay::asked_number;
+use crate::reply;
+use crate::sessions::ClientSession;
+
+/// Levels of RFC 5424 as MCP names them.
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+/// The client answers a request of a backend: it goes back under the backend's own id. An answer nobody
+/// waits for is dropped.
+pub(super) fn answered(call: &Call, session: &Arc<ClientSession>) -> Response<Body> {
+    let number = call.id().and_then(asked_number);
+    let asked = number.and_then(|number| session.state().asked.remove(&number));
+    if let (Some(asked), Some(id)) = (asked, call.outline.id) {
+        let body = splice(&call.body, &mut [Edit { at: id, with: asked.id }]);
+        if let Some(errand) = errand(call, session, &asked.key) {
+            errand.post_aside(body);
+        }
+    }
+    reply::empty(StatusCode::ACCEPTED)
+}
+
+/// Takes a notification and passes it to whom it concerns.
+pub(super) fn notified(call: &Call, session: &Arc<ClientSession>) -> Response<Body> {
+    match call.outline.method {
+        Method::Cancelled => {
+            let (flight, body) = cancel::with_upstream_id(call, session.number, call.body.clone());
+            if let Some(errand) = flight.and_then(|flight| errand(call, session, &flight.key)) {
+                errand.post_aside(body);
+            }
+        }
+        Method::Progress => {
+            if let Some(errand) = progress_of(call, session).and_then(|key| errand(call, session, &key)) {
+                errand.post_aside(call.body.clone());
+            }
+        }
+        Method::RootsListChanged => {
+            for (key, _) in session.open_backends() {
+                if let Some(errand) = errand(call, session, &key) {
+                    errand.post_aside(call.body.clone());
+                }
+            }
+        }
+        // `initialized` is for us, and others have no meaning to a backend.
+        _ => {}
+    }
+    reply::empty(StatusCode::ACCEPTED)
+}
+
+/// Finds the backend whose request gave the token that this progress is about.
+fn progress_of(call: &Call, session: &ClientSession) -> Option<VersionKey> {
+    let token = call.param("progressToken")?;
+    let state = session.state();
+    let asked = state.asked.values().find(|asked| asked.progress_token.as_deref() == Some(token))?;
+    Some(asked.key.clone())
+}
+
+/// `logging/setLevel`: kept for backend sessions to come, and told to those that are open.
+pub(super) fn set_level(call: &Call, session: &Arc<ClientSession>) -> Result<Response<Body>, Error> {
+    let level = call.param("level").and_then(text).filter(|level| LEVELS.contains(&&**level));
+    let level = level
+        .ok_or_else(|| Error::InvalidParams(format!("params.level is none of {}", LEVELS.join(", "))))?;
+    session.state().log_level = Some(format!("\"{level}\""));
+    for (key, _) in session.open_backends() {
+        if let Some(errand) = errand(call, session, &key)
+            && errand.version.offers("logging")
+        {
+            errand.post_aside(call.body.clone());
+        }
+    }
+    Ok(local(call, b"{}"))
+}
+
+/// Prepares a message to the version that `key` names, whether or not the virtual server still maps it: what
+/// runs there began before a switch.
+fn errand(call: &Call, session: &Arc<ClientSession>, key: &VersionKey) -> Option<Errand> {
+    let version = call.table.server(key.path.as_str())?.version(key.label.as_str())?.clone();
+    let (shared, backends) = (call.plane.shared.clone(), call.plane.backends.clone());
+    Some(Errand { shared, backends, session: session.clone(), version })
+}

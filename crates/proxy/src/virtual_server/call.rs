@@ -1,0 +1,215 @@
+//! One name, one backend: tool calls, prompts, resource reads, completion, subscriptions.
+
+use std::sync::Arc;
+
+use http::{HeaderMap, Response};
+use http_body_util::BodyExt;
+use mcp::error::code;
+use mcp::message::{Outline, Span, member, text};
+use mcp::rewrite::{Edit, splice};
+use routing::target::VirtualTarget;
+use routing::version::VersionTarget;
+
+use crate::admit;
+use crate::answer::{self, Expected};
+use crate::error::Error;
+use crate::forward::{self, Back, Errand, Patient};
+use crate::outbound::{Body, Hold};
+use crate::plane::Call;
+use crate::relay::{Relay, RestoreId};
+use crate::sessions::{ClientSession, MAX_SUBSCRIPTIONS};
+
+/// Largest answer that is read whole to see whether a resource was found.
+const MAX_READ_BYTES: usize = 64 * 1024 * 1024;
+
+/// `tools/call`: the exposed name decides.
+pub(super) async fn tool(
+    call: Call,
+    target: &Arc<VirtualTarget>,
+    session: Arc<ClientSession>,
+) -> Result<Response<Body>, Error> {
+    let (at, name) = named(&call, call.outline.name, "name")?;
+    let Some(tool) = target.tool(&name) else { return Err(Error::UnknownName { kind: "tool", name }) };
+    admit::may(&call.table, &call.principal, &target.required_scopes, &tool.needs)?;
+    let renamed = (*tool.exposed != *tool.original).then(|| Edit { at, with: tool.original_json.clone() });
+    let version = target.backends[tool.backend].clone();
+    send(call, version, session, renamed).await
+}
+
+/// `prompts/get`.
+pub(super) async fn prompt(
+    call: Call,
+    target: &Arc<VirtualTarget>,
+    session: Arc<ClientSession>,
+) -> Result<Response<Body>, Error> {
+    let (_, name) = named(&call, call.outline.name, "name")?;
+    let owner = target.prompt_owner(&name);
+    let owner = owner.ok_or(Error::UnknownName { kind: "prompt", name })?;
+    let version = target.backends[owner].clone();
+    send(call, version, session, None).await
+}
+
+/// `resources/read`: the exact URI, else a template that fits, else each backend with resources in order.
+pub(super) async fn read(
+    call: Call,
+    target: &Arc<VirtualTarget>,
+    session: Arc<ClientSession>,
+) -> Result<Response<Body>, Error> {
+    let (_, uri) = named(&call, call.outline.uri, "uri")?;
+    let owners = target.resource_owners(&uri);
+    match owners[..] {
+        [] => Err(Error::ResourceNotFound(uri)),
+        [owner] => {
+            let version = target.backends[owner].clone();
+            send(call, version, session, None).await
+        }
+        _ => ask_in_order(call, target, session, &owners, uri).await,
+    }
+}
+
+/// Asks one backend after the other; reading changes nothing, so asking the wrong one does no harm.
+async fn ask_in_order(
+    call: Call,
+    target: &Arc<VirtualTarget>,
+    session: Arc<ClientSession>,
+    owners: &[usize],
+    uri: String,
+) -> Result<Response<Body>, Error> {
+    for &owner in owners {
+        let version = target.backends[owner].clone();
+        let again = Call {
+            headers: call.headers.clone(),
+            body: call.body.clone(),
+            outline: call.outline.clone(),
+            plane: call.plane.clone(),
+            table: call.table.clone(),
+            principal: call.principal.clone(),
+            accepts: mcp::headers::Accepts { json: true, events: false },
+            ..call
+        };
+        let Ok(answer) = send(again, version, session.clone(), None).await else { continue };
+        let (head, body) = answer.into_parts();
+        let limited = http_body_util::Limited::new(body, MAX_READ_BYTES);
+        let Ok(whole) = limited.collect().await else { continue };
+        let whole = whole.to_bytes();
+        if !says_not_found(&whole) {
+            return Ok(Response::from_parts(head, Body::full(whole)));
+        }
+    }
+    Err(Error::ResourceNotFound(uri))
+}
+
+fn says_not_found(answer: &[u8]) -> bool {
+    let Ok(Outline { error: Some(error), .. }) = Outline::read(answer) else { return false };
+    let error = error.of(answer);
+    let number =
+        member(error, "code").and_then(|span| std::str::from_utf8(span.of(error)).ok()?.parse::<i32>().ok());
+    matches!(number, Some(code::RESOURCE_NOT_FOUND | code::INVALID_PARAMS | code::METHOD_NOT_FOUND))
+}
+
+/// `completion/complete`: the owner of the prompt or template it is about.
+pub(super) async fn complete(
+    call: Call,
+    target: &Arc<VirtualTarget>,
+    session: Arc<ClientSession>,
+) -> Result<Response<Body>, Error> {
+    let reference = call.param("ref").ok_or_else(|| Error::InvalidParams("params.ref is missing".into()))?;
+    let part = |key| member(reference, key).and_then(|span| text(span.of(reference)));
+    let owner = match (part("name"), part("uri")) {
+        (Some(name), _) => {
+            let owner = target.prompt_owner(&name);
+            owner.ok_or_else(|| Error::UnknownName { kind: "prompt", name: name.into_owned() })?
+        }
+        (None, Some(uri)) => {
+            let owner = target.template_owner(&uri).or_else(|| target.resource_owners(&uri).first().copied());
+            owner.ok_or_else(|| Error::UnknownName { kind: "resource template", name: uri.into_owned() })?
+        }
+        (None, None) => {
+            return Err(Error::InvalidParams("params.ref names neither a prompt nor a resource".into()));
+        }
+    };
+    let version = target.backends[owner].clone();
+    send(call, version, session, None).await
+}
+
+/// `resources/subscribe`: noted in the session, so that a renewed backend session hears of it again.
+pub(super) async fn subscribe(
+    call: Call,
+    target: &Arc<VirtualTarget>,
+    session: Arc<ClientSession>,
+) -> Result<Response<Body>, Error> {
+    let (_, uri) = named(&call, call.outline.uri, "uri")?;
+    let owner = target.resource_owners(&uri).first().copied();
+    let owner = owner.ok_or_else(|| Error::ResourceNotFound(uri.clone()))?;
+    let version = target.backends[owner].clone();
+    {
+        let mut state = session.state();
+        if state.subscriptions.len() >= MAX_SUBSCRIPTIONS && !state.subscriptions.contains_key(&*uri) {
+            let reason =
+                format!("a session may subscribe to {MAX_SUBSCRIPTIONS} resources; unsubscribe from some");
+            return Err(Error::InvalidParams(reason));
+        }
+        state.subscriptions.insert(uri.into(), version.key.clone());
+    }
+    send(call, version, session, None).await
+}
+
+/// `resources/unsubscribe`: to the backend that was subscribed at.
+pub(super) async fn unsubscribe(
+    call: Call,
+    target: &Arc<VirtualTarget>,
+    session: Arc<ClientSession>,
+) -> Result<Response<Body>, Error> {
+    let (_, uri) = named(&call, call.outline.uri, "uri")?;
+    let key = session.state().subscriptions.remove(&*uri);
+    let subscribed = key.and_then(|key| target.backends.iter().find(|backend| backend.key == key));
+    let owner = || target.resource_owners(&uri).first().map(|&owner| &target.backends[owner]);
+    let version = subscribed.or_else(owner).cloned();
+    let version = version.ok_or_else(|| Error::ResourceNotFound(uri.clone()))?;
+    send(call, version, session, None).await
+}
+
+fn named(call: &Call, span: Option<Span>, member: &str) -> Result<(Span, String), Error> {
+    let named = span.and_then(|span| Some((span, text(span.of(&call.body))?.into_owned())));
+    named.ok_or_else(|| Error::InvalidParams(format!("params.{member} is missing or not a string")))
+}
+
+/// Sends a request to one backend in the client's session there, and streams the answer back.
+async fn send(
+    call: Call,
+    version: Arc<VersionTarget>,
+    session: Arc<ClientSession>,
+    renamed: Option<Edit>,
+) -> Result<Response<Body>, Error> {
+    let id = call.outline.id.expect("a request has an id");
+    let airborne = call.plane.shared.flights.begin(session.number, id.of(&call.body), &version.key);
+    let restore = airborne.own_id.clone().map(|own| RestoreId { own, clients: call.body.slice(id.range()) });
+    let renumbered = airborne.own_id.clone().map(|own| Edit { at: id, with: own });
+    let body = match (renamed, renumbered) {
+        (None, None) => call.body.clone(),
+        (Some(edit), None) | (None, Some(edit)) => splice(&call.body, &mut [edit]),
+        (Some(one), Some(other)) => splice(&call.body, &mut [one, other]),
+    };
+    let headers: HeaderMap = forward::carried_headers(&call.headers);
+    let errand = Errand {
+        shared: call.plane.shared.clone(),
+        backends: call.plane.backends.clone(),
+        session,
+        version: version.clone(),
+    };
+    let patience = call.plane.shared.settings.patience;
+    let sent = {
+        let errand = errand.clone();
+        async move { errand.post(headers, body).await }
+    };
+    let answer: Response<Back> = Patient::new(sent, patience).await?;
+    let expected = Expected {
+        server: version.key.path.as_str(),
+        accepts: call.accepts,
+        id: call.id(),
+        hold: Hold { airborne: Some(airborne), patience: Some(patience) },
+        relay: Relay { errand: Some(errand), may_ask: call.accepts.events, restore },
+        is_untouched: false,
+    };
+    answer::to_client(answer, expected).await
+}

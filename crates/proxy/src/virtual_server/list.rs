@@ -1,0 +1,83 @@
+//! Lists, answered from the table: what the caller may see, under exposed names, in mapping order.
+
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use http::{Response, StatusCode};
+use mcp::list::ListKind;
+use mcp::message::text;
+use routing::target::VirtualTarget;
+
+use crate::error::Error;
+use crate::outbound::Body;
+use crate::plane::Call;
+use crate::reply;
+
+/// Items on a page of ours. Far more than clients use, and it keeps an answer within some megabytes.
+const PAGE: usize = 1000;
+
+/// Answers a list request.
+pub(super) fn answer(call: &Call, target: &VirtualTarget, kind: ListKind) -> Result<Response<Body>, Error> {
+    let listing = target.list(kind);
+    let id = call.id().expect("a list is asked for by a request");
+    let is_whole = kind != ListKind::Tools || !hides_any(call, target);
+    if is_whole && listing.items.len() <= PAGE && call.outline.cursor.is_none() {
+        return Ok(reply::json(StatusCode::OK, page(id, kind, &[listing.all.clone()], None)));
+    }
+    let visible: Vec<Bytes> = if is_whole { listing.items.clone() } else { visible_tools(call, target) };
+    let fingerprint = fingerprint(&visible);
+    let offset = offset(call, target, fingerprint)?;
+    let rest = visible.get(offset..).unwrap_or_default();
+    let shown = &rest[..rest.len().min(PAGE)];
+    let next = (rest.len() > PAGE)
+        .then(|| call.plane.shared.opaque.cursor(offset + PAGE, fingerprint, &target.path, &call.principal));
+    Ok(reply::json(StatusCode::OK, page(id, kind, shown, next.as_deref())))
+}
+
+fn hides_any(call: &Call, target: &VirtualTarget) -> bool {
+    target.tools.iter().any(|tool| call.table.missing(&call.principal, &tool.needs).is_some())
+}
+
+fn visible_tools(call: &Call, target: &VirtualTarget) -> Vec<Bytes> {
+    let may = target.tools.iter().filter(|tool| call.table.missing(&call.principal, &tool.needs).is_none());
+    may.filter_map(|tool| tool.json.clone()).collect()
+}
+
+fn offset(call: &Call, target: &VirtualTarget, fingerprint: u64) -> Result<usize, Error> {
+    let Some(cursor) = call.outline.cursor else { return Ok(0) };
+    let cursor = text(cursor.of(&call.body)).unwrap_or_default();
+    let offset = call.plane.shared.opaque.offset(&cursor, fingerprint, &target.path, &call.principal);
+    offset.ok_or_else(|| {
+        Error::InvalidParams("the cursor is not one of this list as it is now; list from the start".into())
+    })
+}
+
+/// A cursor is good for the very list it was made for, on any node that has the same.
+fn fingerprint(items: &[Bytes]) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(items)
+}
+
+/// Writes a whole answer in one buffer: `{"jsonrpc":"2.0","id":…,"result":{"tools":[…],"nextCursor":…}}`.
+fn page(id: &[u8], kind: ListKind, items: &[Bytes], next: Option<&str>) -> Bytes {
+    let size: usize = items.iter().map(|item| item.len() + 1).sum();
+    let mut body = BytesMut::with_capacity(size + id.len() + next.map_or(0, str::len) + 96);
+    body.put_slice(br#"{"jsonrpc":"2.0","id":"#);
+    body.put_slice(id);
+    body.put_slice(br#","result":{""#);
+    body.put_slice(kind.member().as_bytes());
+    body.put_slice(br#"":["#);
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            body.put_u8(b',');
+        }
+        body.put_slice(item);
+    }
+    body.put_u8(b']');
+    if let Some(next) = next {
+        body.put_slice(br#","nextCursor":""#);
+        body.put_slice(next.as_bytes());
+        body.put_u8(b'"');
+    }
+    body.put_slice(b"}}");
+    body.freeze()
+}

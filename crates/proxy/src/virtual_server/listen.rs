@@ -1,0 +1,148 @@
+//! The GET stream: notifications and requests of all backends as one stream.
+
+use std::collections::HashSet;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use backend::{Outgoing, Reply};
+use bytes::Bytes;
+use catalog::access::Principal;
+use http::header::ACCEPT;
+use http::{HeaderMap, Method as Verb, Response, StatusCode};
+use http_body_util::BodyExt;
+use mcp::sse;
+use routing::target::VirtualTarget;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::answer;
+use crate::error::Error;
+use crate::forward::{EVENTS, Errand};
+use crate::outbound::{Body, MAX_EVENT_BYTES};
+use crate::plane::Plane;
+use crate::relay::{Passed, Relay};
+use crate::sessions::{BackendSession, ClientSession, Slot};
+
+/// Events that wait for a slow client; later ones are dropped, as on any stream that nobody reads.
+const QUEUE: usize = 256;
+
+/// First and longest pause before a backend's stream that ended is opened again.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// Opens the GET stream of a session. An older one of the same session ends.
+pub(crate) async fn open(
+    plane: &Plane,
+    headers: &HeaderMap,
+    target: &Arc<VirtualTarget>,
+    principal: &Principal,
+) -> Result<Response<Body>, Error> {
+    let session = super::session(plane, headers, target, principal).await?;
+    let (sender, receiver) = mpsc::channel(QUEUE);
+    session.state().stream = Some(sender);
+    plane.shared.listen(&target.slug, &session);
+    let following = tokio::spawn(follow_all(plane.clone(), session, target.clone()));
+    let closing = Box::pin(plane.shared.closing());
+    Ok(answer::stream(Body::merged(receiver, vec![following.abort_handle()], closing)))
+}
+
+/// Follows the streams of all backends behind the virtual server, also of those that come to it later.
+async fn follow_all(plane: Plane, session: Arc<ClientSession>, mut target: Arc<VirtualTarget>) {
+    let mut published = plane.shared.published();
+    let mut followed = HashSet::new();
+    let mut streams = JoinSet::new();
+    loop {
+        for version in &target.backends {
+            if followed.insert(version.key.clone()) {
+                let (shared, backends) = (plane.shared.clone(), plane.backends.clone());
+                streams.spawn(follow(Errand {
+                    shared,
+                    backends,
+                    session: session.clone(),
+                    version: version.clone(),
+                }));
+            }
+        }
+        if published.changed().await.is_err() {
+            return;
+        }
+        if let Some(now) = plane.shared.live.full().virtual_server(target.slug.as_str()) {
+            target = now.clone();
+        }
+    }
+}
+
+/// Keeps one backend's stream open, until the backend says that it has none.
+async fn follow(errand: Errand) {
+    let slot = errand.session.slot(&errand.version.key);
+    let mut pause = FIRST_PAUSE;
+    loop {
+        if let Ok(open) = errand.open(&slot).await {
+            match read_stream(&errand, &slot, &open).await {
+                Ended::NoStream => return,
+                Ended::Renewed => continue,
+                Ended::Lost => slot.forget(&open),
+                Ended::AfterEvents => pause = FIRST_PAUSE,
+                Ended::AtOnce => {}
+            }
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Why a backend's stream is over.
+enum Ended {
+    NoStream,
+    Lost,
+    Renewed,
+    AfterEvents,
+    AtOnce,
+}
+
+async fn read_stream(errand: &Errand, slot: &Slot, open: &Arc<BackendSession>) -> Ended {
+    let mut renewed = pin!(slot.renewed.notified());
+    renewed.as_mut().enable();
+    if !slot.current().is_some_and(|now| Arc::ptr_eq(&now, open)) {
+        return Ended::Renewed;
+    }
+    if open.id.is_none() {
+        return Ended::NoStream;
+    }
+    let mut headers = errand.session_headers(open, HeaderMap::new());
+    headers.insert(ACCEPT, EVENTS);
+    let outgoing = Outgoing { method: Verb::GET, headers, body: Bytes::new() };
+    let answer = match errand.backends.send(&errand.version.endpoint, outgoing).await {
+        Ok(answer) if answer.status() == StatusCode::OK => answer,
+        Ok(answer) if answer.status() == StatusCode::NOT_FOUND => return Ended::Lost,
+        Ok(answer) if answer.status().is_client_error() => return Ended::NoStream,
+        _ => return Ended::AtOnce,
+    };
+    let mut reply = answer.into_body();
+    reply.set_idle(None);
+    tokio::select! {
+        ended = pass_all(errand, reply) => ended,
+        () = renewed => Ended::Renewed,
+    }
+}
+
+async fn pass_all(errand: &Errand, mut reply: Reply) -> Ended {
+    let relay = Relay { errand: Some(errand.clone()), may_ask: true, restore: None };
+    let mut decoder = sse::Decoder::new(MAX_EVENT_BYTES);
+    let mut ended = Ended::AtOnce;
+    while let Some(Ok(frame)) = reply.frame().await {
+        let Ok(data) = frame.into_data() else { continue };
+        decoder.push(data);
+        while let Some(event) = decoder.next() {
+            let Ok(event) = event else { return ended };
+            ended = Ended::AfterEvents;
+            if !event.data.is_empty()
+                && let Passed::Message(message) = relay.pass(event.data)
+            {
+                errand.session.push(sse::encode(&message, None));
+            }
+        }
+    }
+    ended
+}
