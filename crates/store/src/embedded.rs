@@ -128,6 +128,7 @@ impl Inner {
         let file = directory.join(CATALOG_FILE);
         let catalog = database::open(&file, database::Kind::Catalog)?;
         let sessions = sessions::open(&directory.join(SESSIONS_FILE))?;
+        directory::sync(directory)?;
         let (revision, _) = watch::channel(read::revision(&catalog)?);
         Ok(Self {
             catalog: Mutex::new(catalog),

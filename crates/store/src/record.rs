@@ -50,3 +50,6 @@ fn scopes_out(scopes: &[Scope]) -> Vec<String> {
 fn scopes_in(field: &str, scopes: Vec<String>) -> Result<Vec<Scope>, Unreadable> {
     scopes.iter().map(|scope| Ok(Scope::parse(field, scope)?)).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,6 +20,12 @@ pub(super) fn take(directory: &Path) -> Result<File, Error> {
     }
 }
 
+/// Waits until files made in the directory would survive a loss of power.
+pub(super) fn sync(directory: &Path) -> Result<(), Error> {
+    let synced = File::open(directory).and_then(|file| file.sync_all());
+    synced.map_err(|error| unavailable("cannot sync", directory, &error))
+}
+
 /// Opens a file, made readable for its owner alone where it is missing.
 pub(super) fn open_private(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();

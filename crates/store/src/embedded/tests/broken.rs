@@ -191,8 +191,8 @@ async fn damaged_pages_are_found_on_loading() {
     drop(store);
     let file = std::fs::OpenOptions::new().write(true).open(place.path().join(CATALOG_FILE)).unwrap();
     let length = file.metadata().unwrap().len();
-    for page in 2..length / 4096 {
-        file.write_all_at(&[0xaa; 64], page * 4096).unwrap();
+    for page in 1..length / 16_384 {
+        file.write_all_at(&[0xaa; 64], page * 16_384).unwrap();
     }
     let error = match attempt(place.path()).await {
         Ok(store) => store.load().await.expect_err("pages are damaged"),

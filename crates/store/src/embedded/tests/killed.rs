@@ -109,7 +109,7 @@ fn change(revision: u64) -> Change {
         Edit::PutToken(Arc::new(token(&format!("{:02x}", next % 7)))),
         Edit::DeleteServer(path(&other)),
     ];
-    if next % 2 == 0 {
+    if next.is_multiple_of(2) {
         edits.push(Edit::put_server(None, Arc::new(server(&other))));
         edits.push(Edit::PutInventory(key(&other, "v2.0.0"), Arc::new(inventory(&["search"]))));
     }
