@@ -1,0 +1,316 @@
+//! Tokens of our own: issued by an administrator, shown once, revoked at once.
+
+use std::sync::Arc;
+
+use auth::Issuer;
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use catalog::Catalog;
+use catalog::error::{Invalid, Refusal};
+use catalog::name::{ServerPath, Slug};
+use catalog::time::Timestamp;
+use catalog::token::{IssuedToken, MAX_LIFE_SECONDS};
+use http::{StatusCode, header};
+use serde::{Deserialize, Serialize};
+use store::change::{Change, Edit};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::document::rfc3339;
+use super::error::Problem;
+use super::extract::{Admin, JsonBody, Paging, Params};
+use super::groups::{read_names, read_scopes};
+use crate::Registry;
+
+/// Life of a token whose request names none: thirty days.
+const DEFAULT_LIFE_SECONDS: i64 = 30 * 24 * 3600;
+/// Longest subject, in bytes.
+const MAX_SUBJECT_BYTES: usize = 256;
+
+/// Makes the routes of this file.
+pub(crate) fn routes() -> OpenApiRouter<Arc<Registry>> {
+    OpenApiRouter::new().routes(routes!(issue_token, list_tokens)).routes(routes!(show_token, revoke_token))
+}
+
+/// What a token is to allow.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = TokenBody)]
+#[schema(example = json!({"subject": "alice", "groups": ["developers"], "expires_in": 86400}))]
+struct Body {
+    /// Who will present it. Required.
+    subject: Option<String>,
+    /// Another word for `subject`.
+    username: Option<String>,
+    /// Another word for `subject`.
+    name: Option<String>,
+    /// What it is for.
+    #[serde(default)]
+    description: String,
+    /// Groups it names; it may do what they grant, now and later.
+    #[serde(default)]
+    groups: Vec<String>,
+    /// Scopes it carries itself.
+    #[serde(default)]
+    scopes: Vec<String>,
+    /// Its life in seconds; thirty days where absent, ten years at most.
+    #[serde(alias = "expires_in_seconds")]
+    expires_in: Option<i64>,
+    /// Path of the one endpoint it is good for, for example `/virtual/dev-tools`; any where absent.
+    resource: Option<String>,
+    /// Whether it is an administrator's, who may do everything.
+    #[serde(default, alias = "is_admin")]
+    admin: bool,
+}
+
+/// A token as it is kept: without the text that is presented.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Token)]
+struct Document {
+    /// Its id, to revoke it by.
+    id: String,
+    /// Who presents it.
+    subject: String,
+    /// What it is for.
+    description: String,
+    /// Groups it names.
+    groups: Vec<String>,
+    /// Scopes it carries itself.
+    scopes: Vec<String>,
+    /// Whether it is an administrator's.
+    admin: bool,
+    /// The one endpoint it is good for.
+    resource: Option<String>,
+    /// Who had it made.
+    created_by: String,
+    /// When it was made.
+    created_at: String,
+    /// When it ends.
+    expires_at: String,
+    /// When it was revoked.
+    revoked_at: Option<String>,
+    /// Whether it is still let in.
+    is_live: bool,
+}
+
+/// A token that was just issued.
+#[derive(Serialize, ToSchema)]
+#[schema(as = IssuedToken)]
+struct Issued {
+    /// The text to present: `Authorization: Bearer <token>`. Shown this once and kept nowhere.
+    token: String,
+    /// Always `Bearer`.
+    token_type: &'static str,
+    /// Its life in seconds.
+    expires_in: i64,
+    /// What it allows.
+    #[serde(flatten)]
+    document: Document,
+    /// What is allowed and may still be a mistake.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+/// What narrows the list.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct Filter {
+    /// Only those of this subject.
+    subject: Option<String>,
+    /// Whether revoked and expired ones are listed too.
+    #[serde(default)]
+    include_revoked: bool,
+}
+
+/// A page of tokens.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TokenPage)]
+struct Page {
+    /// The entries, newest first.
+    tokens: Vec<Document>,
+    /// Entries on all pages.
+    total_count: usize,
+    /// Most entries of this page.
+    limit: usize,
+    /// Entries before this page.
+    offset: usize,
+    /// Whether there are entries behind this page.
+    has_next: bool,
+}
+
+/// Issues a token
+///
+/// The answer shows it once; it is kept nowhere.
+#[utoipa::path(post, path = "/api/tokens", tag = "tokens", request_body = Body,
+    responses((status = 201, description = "It is issued", body = Issued)))]
+async fn issue_token(
+    State(registry): State<Arc<Registry>>,
+    Admin(caller): Admin,
+    JsonBody(body): JsonBody<Body>,
+) -> Result<Response, Problem> {
+    let now = Timestamp::now();
+    let record = body.read(&caller.principal.subject, now)?;
+    let issued = registry.apply(|catalog| {
+        let warnings = warnings(catalog, &record);
+        Ok((Change::new(vec![Edit::PutToken(Arc::new(record.clone()))]), warnings))
+    });
+    let warnings = issued.await?;
+    let document = Issued {
+        token: registry.parts.issuer.sign(&record),
+        token_type: "Bearer",
+        expires_in: record.expires_at.as_seconds() - now.as_seconds(),
+        document: Document::of(&record, now),
+        warnings,
+    };
+    tracing::info!(token.id = %record.id, token.subject = record.subject, by = record.created_by, "token issued");
+    Ok((StatusCode::CREATED, [(header::CACHE_CONTROL, "no-store")], Json(document)).into_response())
+}
+
+/// Lists tokens
+#[utoipa::path(get, path = "/api/tokens", tag = "tokens",
+    params(Filter, ("limit" = Option<usize>, Query, description = "Most entries, 1 to 1000; 100 by default"),
+        ("offset" = Option<usize>, Query, description = "Entries to skip")),
+    responses((status = 200, description = "A page of them, newest first", body = Page)))]
+async fn list_tokens(
+    State(registry): State<Arc<Registry>>,
+    _: Admin,
+    paging: Paging,
+    Params(filter): Params<Filter>,
+) -> Json<Page> {
+    let (catalog, now) = (registry.catalog(), Timestamp::now());
+    let wanted = |token: &&Arc<IssuedToken>| {
+        (filter.include_revoked || token.is_live(now))
+            && filter.subject.as_ref().is_none_or(|subject| token.subject == *subject)
+    };
+    let mut all: Vec<_> = catalog.tokens.values().filter(wanted).collect();
+    all.sort_by_key(|token| std::cmp::Reverse(token.created_at));
+    let (page, total_count, has_next) = paging.cut(all);
+    let tokens = page.into_iter().map(|token| Document::of(token, now)).collect();
+    Json(Page { tokens, total_count, limit: paging.limit, offset: paging.offset, has_next })
+}
+
+/// Shows a token, without the text that is presented
+#[utoipa::path(get, path = "/api/tokens/{id}", tag = "tokens",
+    params(("id" = String, Path, description = "Its id")),
+    responses((status = 200, description = "It", body = Document)))]
+async fn show_token(
+    State(registry): State<Arc<Registry>>,
+    _: Admin,
+    Path(id): Path<String>,
+) -> Result<Json<Document>, Problem> {
+    Ok(Json(Document::of(require(&registry.catalog(), &id)?, Timestamp::now())))
+}
+
+/// Revokes a token
+///
+/// The next request with it is refused. Revoking it again changes nothing.
+#[utoipa::path(delete, path = "/api/tokens/{id}", tag = "tokens",
+    params(("id" = String, Path, description = "Its id")),
+    responses((status = 204, description = "It is revoked")))]
+async fn revoke_token(
+    State(registry): State<Arc<Registry>>,
+    Admin(caller): Admin,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let revoked = registry.apply(|catalog| {
+        let token = require(catalog, &id)?;
+        if token.revoked_at.is_some() {
+            return Ok((Change::new(Vec::new()), ()));
+        }
+        let revoked = IssuedToken { revoked_at: Some(Timestamp::now()), ..IssuedToken::clone(token) };
+        Ok((Change::new(vec![Edit::PutToken(Arc::new(revoked))]), ()))
+    });
+    revoked.await?;
+    tracing::info!(token.id = id, by = &*caller.principal.subject, "token revoked");
+    Ok(StatusCode::NO_CONTENT)
+}
+
+impl Body {
+    fn read(self, created_by: &str, now: Timestamp) -> Result<IssuedToken, Refusal> {
+        let mut faults = Vec::new();
+        let subject = self.subject.or(self.username).or(self.name).unwrap_or_default().trim().to_owned();
+        if subject.is_empty() {
+            faults.push(Invalid::new("subject", "is required: who will present the token"));
+        } else if subject.len() > MAX_SUBJECT_BYTES || subject.chars().any(char::is_control) {
+            let reason = format!("must be at most {MAX_SUBJECT_BYTES} bytes without control characters");
+            faults.push(Invalid::new("subject", reason));
+        }
+        let life = self.expires_in.unwrap_or(DEFAULT_LIFE_SECONDS);
+        if !(1..=MAX_LIFE_SECONDS).contains(&life) {
+            let reason = format!("{life} must be 1 to {MAX_LIFE_SECONDS} seconds");
+            faults.push(Invalid::new("expires_in", reason));
+        }
+        let resource = self
+            .resource
+            .filter(|text| !text.trim().is_empty())
+            .and_then(|text| resource(&text).map_err(|fault| faults.push(fault)).ok());
+        let groups = read_names("groups", &self.groups, &mut faults);
+        let scopes = read_scopes("scopes", &self.scopes, &mut faults);
+        if !faults.is_empty() {
+            return Err(Refusal::Invalid(faults));
+        }
+        Ok(IssuedToken {
+            id: Issuer::new_id(),
+            subject,
+            description: self.description,
+            groups,
+            scopes,
+            is_admin: self.admin,
+            resource,
+            created_by: created_by.to_owned(),
+            created_at: now,
+            expires_at: now.plus_seconds(life),
+            revoked_at: None,
+        })
+    }
+}
+
+/// Reads the path of an endpoint in either form, and gives it in the one that is compared.
+fn resource(text: &str) -> Result<String, Invalid> {
+    let path = text.trim().trim_end_matches('/');
+    let path = path.strip_suffix("/mcp").unwrap_or(path);
+    if path.starts_with("/virtual/") {
+        return Slug::parse("resource", path).map(|slug| slug.path());
+    }
+    ServerPath::parse("resource", path).map(|path| path.to_string())
+}
+
+/// Says what of a token points at nothing yet.
+fn warnings(catalog: &Catalog, token: &IssuedToken) -> Vec<String> {
+    let unknown = token.groups.iter().filter(|name| !catalog.groups.contains_key(*name));
+    let mut warnings: Vec<String> =
+        unknown.map(|name| format!("there is no group {name} yet; it grants nothing")).collect();
+    let is_there = |path: &str| match path.strip_prefix("/virtual/") {
+        Some(slug) => catalog.virtual_servers.contains_key(slug),
+        None => catalog.servers.contains_key(path),
+    };
+    if let Some(path) = token.resource.as_deref().filter(|path| !is_there(path)) {
+        warnings.push(format!("there is nothing at {path} yet"));
+    }
+    warnings
+}
+
+fn require<'a>(catalog: &'a Catalog, id: &str) -> Result<&'a Arc<IssuedToken>, Refusal> {
+    let no_such = || Refusal::NoSuch { kind: "token", name: id.into(), known: Vec::new() };
+    catalog.tokens.get(id).ok_or_else(no_such)
+}
+
+impl Document {
+    fn of(token: &IssuedToken, now: Timestamp) -> Self {
+        Self {
+            id: token.id.to_string(),
+            subject: token.subject.clone(),
+            description: token.description.clone(),
+            groups: token.groups.clone(),
+            scopes: token.scopes.iter().map(ToString::to_string).collect(),
+            admin: token.is_admin,
+            resource: token.resource.clone(),
+            created_by: token.created_by.clone(),
+            created_at: rfc3339(token.created_at),
+            expires_at: rfc3339(token.expires_at),
+            revoked_at: token.revoked_at.map(rfc3339),
+            is_live: token.is_live(now),
+        }
+    }
+}
