@@ -17,6 +17,8 @@ mod line;
 mod pool;
 mod route;
 mod stream;
+#[cfg(test)]
+mod stub;
 mod tls;
 
 pub use error::Error;

@@ -114,3 +114,6 @@ impl Backends {
         Ok(response.map(|body| Reply::of_stream(body, timer, idle)))
     }
 }
+
+#[cfg(test)]
+mod tests;
