@@ -11,6 +11,7 @@ mod edit;
 mod fields;
 mod groups;
 mod health;
+mod place;
 mod servers;
 pub(crate) mod tagged;
 mod tokens;

@@ -12,6 +12,8 @@ mod metrics;
 mod openapi;
 mod publish;
 mod run;
+#[cfg(test)]
+mod scene;
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;

@@ -74,7 +74,7 @@ struct CatalogTool {
 }
 
 /// Lists the tools of active versions, of all servers the caller may find.
-#[utoipa::path(get, path = "/api/tool-catalog", tag = "servers", params(ToolParams),
+#[utoipa::path(get, path = "/api/tool-catalog", operation_id = "list_tools", tag = "servers", params(ToolParams),
     responses((status = 200, body = ToolCatalog), (status = 422, body = ProblemDocument)))]
 async fn list(
     State(registry): State<Arc<Registry>>,

@@ -18,6 +18,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::error::Problem;
+use super::place;
 use crate::Registry;
 
 /// Most entries of one page.
@@ -286,17 +287,13 @@ pub(crate) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<
     })
 }
 
-/// Reads JSON; says where it is broken, or which member has the wrong type.
+/// Reads JSON; says where it is broken, or which member does not fit.
 pub(crate) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    // Two steps, because only the first fault means that the text is no JSON at all.
-    let value: serde_json::Value = serde_json::from_slice(body)
-        .map_err(|error| Problem::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {error}")))?;
-    T::deserialize(&value).map_err(|error| {
-        // serde names the member in backticks where one is missing or unknown.
-        let text = error.to_string();
-        match text.split('`').nth(1) {
-            Some(field) if text.contains("field `") => Problem::bad_field(field, text.clone()),
-            _ => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, format!("the body does not fit: {text}")),
-        }
+    if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(body) {
+        return Err(Problem::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {error}")));
+    }
+    place::read(body).map_err(|(field, reason)| match field {
+        Some(field) => Problem::bad_field(&field, reason),
+        None => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, format!("the body does not fit: {reason}")),
     })
 }

@@ -82,7 +82,7 @@ struct LeftOutEntry {
 }
 
 /// Shows how the active version of each server is.
-#[utoipa::path(get, path = "/api/health", tag = "health",
+#[utoipa::path(get, path = "/api/health", operation_id = "show_health", tag = "health",
     responses((status = 200, body = HealthBoard), (status = 401, body = ProblemDocument)))]
 async fn board(State(registry): State<Arc<Registry>>, caller: Caller) -> Json<HealthBoard> {
     let catalog = registry.catalog();

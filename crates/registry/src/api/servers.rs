@@ -86,7 +86,7 @@ struct Removed {
 }
 
 /// Lists servers, each with its active version.
-#[utoipa::path(get, path = "/api/servers", tag = "servers", params(ListParams),
+#[utoipa::path(get, path = "/api/servers", operation_id = "list_servers", tag = "servers", params(ListParams),
     responses((status = 200, body = ServerList), (status = 401, body = ProblemDocument)))]
 async fn list(
     State(registry): State<Arc<Registry>>,
@@ -112,7 +112,7 @@ async fn list(
 }
 
 /// Shows a server with its active version.
-#[utoipa::path(get, path = "/api/servers/{path}", tag = "servers",
+#[utoipa::path(get, path = "/api/servers/{path}", operation_id = "show_server", tag = "servers",
     params(("path" = String, Path, description = "Path of the server; may hold slashes")),
     responses((status = 200, body = Document), (status = 404, body = ProblemDocument)))]
 async fn show(
@@ -126,7 +126,7 @@ async fn show(
 }
 
 /// Edits a server: what its versions share, and its active version. Members that are absent stay.
-#[utoipa::path(patch, path = "/api/servers/{path}", tag = "servers",
+#[utoipa::path(patch, path = "/api/servers/{path}", operation_id = "edit_server", tag = "servers",
     params(("path" = String, Path, description = "Path of the server; may hold slashes"),
         ("If-Match" = Option<String>, Header, description = "The revision the edit is based on, in quotes")),
     request_body = register::Registration,
@@ -169,7 +169,7 @@ async fn edit(
 }
 
 /// Enables or disables a server. Disabled it is not routed; its data stay.
-#[utoipa::path(post, path = "/api/servers/{path}/toggle", tag = "servers",
+#[utoipa::path(post, path = "/api/servers/{path}/toggle", operation_id = "toggle_server", tag = "servers",
     params(("path" = String, Path, description = "Path of the server; may hold slashes")),
     request_body = Toggle,
     responses((status = 200, body = Document), (status = 404, body = ProblemDocument)))]
@@ -200,7 +200,7 @@ async fn toggle(
 }
 
 /// Deletes a server with all its versions.
-#[utoipa::path(delete, path = "/api/servers/{path}", tag = "servers",
+#[utoipa::path(delete, path = "/api/servers/{path}", operation_id = "delete_server", tag = "servers",
     params(("path" = String, Path, description = "Path of the server; may hold slashes"),
         ("If-Match" = Option<String>, Header, description = "The revision the edit is based on, in quotes")),
     responses((status = 200, body = Removed), (status = 404, body = ProblemDocument),
@@ -241,3 +241,6 @@ fn shown(registry: &Registry, path: &catalog::name::ServerPath) -> Result<Tagged
     let server = require_server(&catalog, path)?;
     Ok(Tagged::ok(server.revision, Document::of_server(registry, &catalog, server)))
 }
+
+#[cfg(test)]
+mod tests;

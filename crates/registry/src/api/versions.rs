@@ -96,7 +96,7 @@ struct RemovedVersion {
 }
 
 /// Lists the versions of a server.
-#[utoipa::path(get, path = "/api/servers/{path}/versions", tag = "versions",
+#[utoipa::path(get, path = "/api/servers/{path}/versions", operation_id = "list_versions", tag = "versions",
     params(("path" = String, Path, description = "Path of the server; may hold slashes")),
     responses((status = 200, body = VersionList), (status = 404, body = ProblemDocument)))]
 async fn list(
@@ -118,7 +118,7 @@ async fn list(
 }
 
 /// Makes a version active. The next request that names no version goes to it; nothing else changes.
-#[utoipa::path(put, path = "/api/servers/{path}/versions/default", tag = "versions",
+#[utoipa::path(put, path = "/api/servers/{path}/versions/default", operation_id = "activate_version", tag = "versions",
     params(("path" = String, Path, description = "Path of the server; may hold slashes"),
         ("If-Match" = Option<String>, Header, description = "The revision the switch is based on, in quotes")),
     request_body = Switch,
@@ -173,7 +173,7 @@ async fn activate(
 }
 
 /// Shows a version.
-#[utoipa::path(get, path = "/api/servers/{path}/versions/{label}", tag = "versions",
+#[utoipa::path(get, path = "/api/servers/{path}/versions/{label}", operation_id = "show_version", tag = "versions",
     params(("path" = String, Path, description = "Path of the server; may hold slashes"),
         ("label" = String, Path, description = "Label of the version")),
     responses((status = 200, body = Document), (status = 404, body = ProblemDocument)))]
@@ -189,7 +189,7 @@ async fn show(
 }
 
 /// Edits a version: URL, status, dates, description, credentials. Members that are absent stay.
-#[utoipa::path(patch, path = "/api/servers/{path}/versions/{label}", tag = "versions",
+#[utoipa::path(patch, path = "/api/servers/{path}/versions/{label}", operation_id = "edit_version", tag = "versions",
     params(("path" = String, Path, description = "Path of the server; may hold slashes"),
         ("label" = String, Path, description = "Label of the version"),
         ("If-Match" = Option<String>, Header, description = "The revision the edit is based on, in quotes")),
@@ -234,7 +234,7 @@ async fn edit(
 }
 
 /// Removes an inactive version. One that virtual servers pin is removed only with `force`.
-#[utoipa::path(delete, path = "/api/servers/{path}/versions/{label}", tag = "versions",
+#[utoipa::path(delete, path = "/api/servers/{path}/versions/{label}", operation_id = "delete_version", tag = "versions",
     params(("path" = String, Path, description = "Path of the server; may hold slashes"),
         ("label" = String, Path, description = "Label of the version"), RemoveParams,
         ("If-Match" = Option<String>, Header, description = "The revision the edit is based on, in quotes")),
@@ -268,3 +268,6 @@ async fn remove(
     let virtual_servers = pinned_by.iter().map(|slug| slug.path()).collect();
     Ok(Json(RemovedVersion { path: path.to_string(), version: label, virtual_servers }))
 }
+
+#[cfg(test)]
+mod tests;

@@ -113,7 +113,7 @@ enum Done {
 /// The first registration of a path makes the server, with this version active. Another label adds a version, which
 /// is not active; what all versions share (name, tags, scopes, …) then stays as it is. The same label again is
 /// refused, or with `overwrite` edits that version alone.
-#[utoipa::path(post, path = "/api/servers/register", tag = "servers",
+#[utoipa::path(post, path = "/api/servers/register", operation_id = "register_server", tag = "servers",
     request_body(content((Registration = "application/json"), (Registration = "application/x-www-form-urlencoded"))),
     responses((status = 201, body = Registered), (status = 200, description = "Edited by `overwrite`", body = Registered),
         (status = 409, body = ProblemDocument), (status = 422, body = ProblemDocument)))]

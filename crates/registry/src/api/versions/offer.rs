@@ -51,7 +51,7 @@ struct ToolList {
 }
 
 /// Lists the tools of a version, as last read.
-#[utoipa::path(get, path = "/api/servers/{path}/tools", tag = "servers",
+#[utoipa::path(get, path = "/api/servers/{path}/tools", operation_id = "list_server_tools", tag = "servers",
     params(("path" = String, Path, description = "Path of the server; may hold slashes"), VersionParam),
     responses((status = 200, body = ToolList), (status = 404, body = ProblemDocument)))]
 async fn tools(
@@ -87,7 +87,7 @@ fn described(tool: &catalog::inventory::Item, path: &ServerPath) -> Value {
 }
 
 /// Probes a version and reads its inventory, now. Answers when that is done.
-#[utoipa::path(post, path = "/api/servers/{path}/refresh", tag = "servers",
+#[utoipa::path(post, path = "/api/servers/{path}/refresh", operation_id = "refresh_server", tag = "servers",
     params(("path" = String, Path, description = "Path of the server; may hold slashes"), VersionParam),
     responses((status = 200, body = Document), (status = 404, body = ProblemDocument),
         (status = 502, description = "Its backend does not answer as it should", body = ProblemDocument)))]
@@ -126,7 +126,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Other {
 
 /// Compares two versions: what comes, goes and changes, what of it breaks callers, and which virtual servers notice.
 /// A version whose backend was never read is read first.
-#[utoipa::path(get, path = "/api/servers/{path}/versions/{label}/diff/{other}", tag = "versions",
+#[utoipa::path(get, path = "/api/servers/{path}/versions/{label}/diff/{other}", operation_id = "compare_versions", tag = "versions",
     params(("path" = String, Path, description = "Path of the server; may hold slashes"),
         ("label" = String, Path, description = "Label of the version to compare from"),
         ("other" = String, Path, description = "Label of the version to compare to")),
