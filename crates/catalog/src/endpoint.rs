@@ -5,7 +5,7 @@ use std::fmt;
 use url::{Host, Url};
 use zeroize::Zeroizing;
 
-use crate::error::Invalid;
+use crate::invalid::Invalid;
 
 /// Most headers a version may add to each of its requests.
 pub const MAX_HEADERS: usize = 32;

@@ -8,8 +8,10 @@
 pub mod access;
 pub mod endpoint;
 pub mod error;
+mod invalid;
 pub mod inventory;
 pub mod name;
+mod scope;
 pub mod server;
 pub mod time;
 pub mod token;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::error::Invalid;
+use crate::invalid::Invalid;
 
 /// Longest server path, in bytes.
 pub const MAX_PATH_BYTES: usize = 256;

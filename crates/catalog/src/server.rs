@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::access::Scope;
 use crate::endpoint::Endpoint;
 use crate::error::Refusal;
 use crate::name::{ServerPath, VersionLabel};
+use crate::scope::Scope;
 use crate::time::Timestamp;
 
 /// Most versions one server may have; each costs an inventory in memory.

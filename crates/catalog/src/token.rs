@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::access::Scope;
+use crate::scope::Scope;
 use crate::time::Timestamp;
 
 /// Id of an issued token, the `jti` of its claims.

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use crate::Catalog;
-use crate::access::Scope;
-use crate::error::Invalid;
+use crate::invalid::Invalid;
 use crate::name::{ServerPath, Slug, ToolName, VersionLabel, WARN_NAME_BYTES};
+use crate::scope::Scope;
 use crate::time::Timestamp;
 
 /// Most mappings of one virtual server. Clients cope with far fewer; the bound keeps a list answer in memory.
