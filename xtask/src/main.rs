@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "these are commands, and they say what they found")]
 
+mod bench;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -11,8 +12,10 @@ fn main() -> anyhow::Result<()> {
     let command = arguments.next();
     match command.as_deref() {
         Some("tidy") => tidy::run(&root()),
+        Some("bench") => bench::run(&root(), &arguments.collect::<Vec<_>>()),
+        Some("bench-backend") => bench::backend::serve(),
         other => {
-            println!("usage: cargo xtask tidy");
+            println!("usage: cargo xtask tidy | bench [--quick]");
             match other {
                 None | Some("help" | "--help" | "-h") => Ok(()),
                 Some(unknown) => anyhow::bail!("there is no command `{unknown}`"),

@@ -82,7 +82,11 @@ const WALLS: &[Wall] = &[
         theirs: Never(&["mongodb", "rusqlite"]),
     },
     Wall { package: "testkit", ours: &["catalog", "mcp"], theirs: Never(&["axum", "mongodb", "rusqlite"]) },
-    Wall { package: "xtask", ours: &["registry"], theirs: Never(&["mongodb", "rusqlite"]) },
+    Wall {
+        package: "xtask",
+        ours: &["catalog", "registry", "store"],
+        theirs: Never(&["mongodb", "rusqlite"]),
+    },
 ];
 
 /// What `cargo metadata` says, as far as we look.
