@@ -146,3 +146,6 @@ fn connect_reason(error: &std::io::Error) -> String {
         _ => format!("connection failed: {error}"),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -278,3 +278,6 @@ fn reported_version(server_info: &str) -> Option<String> {
     let raw = member(server_info.as_bytes(), "version")?;
     text(raw.of(server_info.as_bytes())).map(Into::into)
 }
+
+#[cfg(test)]
+mod tests;

@@ -190,3 +190,6 @@ impl Pages {
         Ok(Some(next))
     }
 }
+
+#[cfg(test)]
+mod tests;
