@@ -65,7 +65,9 @@ impl Principal {
 
     /// Says whether two credentials stand for the same caller, so that one may go on with the other's session.
     pub fn is_same_caller(&self, other: &Self) -> bool {
-        self.subject == other.subject && self.issuer == other.issuer
+        // A token that we issued to the subject `anonymous` is no anonymous caller.
+        let is_ours = |one: &Self| one.token.is_some();
+        self.subject == other.subject && self.issuer == other.issuer && is_ours(self) == is_ours(other)
     }
 }
 
@@ -94,3 +96,6 @@ impl Grants {
         self.scopes.iter()
     }
 }
+
+#[cfg(test)]
+mod tests;

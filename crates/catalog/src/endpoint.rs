@@ -118,7 +118,7 @@ pub fn is_forbidden(address: std::net::IpAddr) -> bool {
                 || v4.octets() == [100, 100, 100, 200]
         }
         IpAddr::V6(v6) => {
-            if let Some(v4) = v6.to_ipv4_mapped() {
+            if let Some(v4) = embedded_v4(v6) {
                 return is_forbidden(v4.into());
             }
             v6.is_unicast_link_local() || v6.is_unspecified() || v6.is_multicast()
@@ -133,18 +133,30 @@ pub fn is_private(address: std::net::IpAddr) -> bool {
     use std::net::IpAddr;
     match address {
         IpAddr::V4(v4) => v4.is_loopback() || v4.is_private(),
-        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
+        IpAddr::V6(v6) => match embedded_v4(v6) {
             Some(v4) => is_private(v4.into()),
             None => v6.is_loopback() || v6.is_unique_local(),
         },
     }
 }
 
+/// Returns the IPv4 address that an IPv6 one leads to: mapped, or through a translator (RFC 6052, `64:ff9b::/96`).
+fn embedded_v4(address: std::net::Ipv6Addr) -> Option<std::net::Ipv4Addr> {
+    let translated = match address.segments() {
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some((u32::from(high) << 16 | u32::from(low)).into()),
+        _ => None,
+    };
+    address.to_ipv4_mapped().or(translated)
+}
+
 fn is_private_host(host: &Host<&str>) -> bool {
     match host {
         Host::Ipv4(address) => is_private((*address).into()),
         Host::Ipv6(address) => is_private((*address).into()),
-        Host::Domain(name) => *name == "localhost" || name.ends_with(".localhost"),
+        Host::Domain(name) => {
+            let name = name.trim_end_matches('.');
+            name == "localhost" || name.ends_with(".localhost")
+        }
     }
 }
 
@@ -152,3 +164,6 @@ fn is_metadata_name(name: &str) -> bool {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     matches!(name.as_str(), "metadata" | "metadata.google.internal" | "metadata.goog" | "instance-data")
 }
+
+#[cfg(test)]
+mod tests;

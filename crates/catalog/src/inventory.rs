@@ -88,3 +88,6 @@ impl Inventory {
             && self.templates == other.templates
     }
 }
+
+#[cfg(test)]
+mod tests;

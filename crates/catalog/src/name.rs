@@ -141,6 +141,9 @@ impl VersionLabel {
             let rule = format!("must be 1 to {MAX_LABEL_BYTES} of letters, digits, `.`, `_`, `+`, `-`");
             return Err(Invalid::new(field, format!("{text:?} {rule}")));
         }
+        if matches!(text, "." | "..") {
+            return Err(Invalid::new(field, format!("{text:?} has a meaning of its own in URLs")));
+        }
         if text == "latest" {
             return Err(Invalid::new(
                 field,
@@ -199,3 +202,6 @@ impl ToolName {
         Ok(Self(text.into()))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,3 +37,6 @@ impl std::fmt::Display for Scope {
         f.write_str(&self.0)
     }
 }
+
+#[cfg(test)]
+mod tests;

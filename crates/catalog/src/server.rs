@@ -208,3 +208,6 @@ impl Server {
         next
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,3 +21,6 @@ impl Timestamp {
         Self(self.0.saturating_add(seconds.saturating_mul(1000)))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -44,3 +44,6 @@ impl IssuedToken {
         self.revoked_at.is_none() && now < self.expires_at
     }
 }
+
+#[cfg(test)]
+mod tests;

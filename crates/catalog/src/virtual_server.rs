@@ -81,10 +81,11 @@ impl VirtualServer {
     /// Returns the scopes that overrides add for a mapping, without duplicates.
     pub fn tool_scopes(&self, mapping: &Mapping) -> Vec<Scope> {
         let mut scopes: Vec<Scope> = Vec::new();
-        for one in self.overrides.iter().filter(|o| o.name == mapping.exposed() || o.name == mapping.tool) {
-            scopes.extend(
-                one.required_scopes.iter().filter(|s| !scopes.contains(s)).cloned().collect::<Vec<_>>(),
-            );
+        let is_meant = |one: &&ScopeOverride| one.name == mapping.exposed() || one.name == mapping.tool;
+        for scope in self.overrides.iter().filter(is_meant).flat_map(|one| &one.required_scopes) {
+            if !scopes.contains(scope) {
+                scopes.push(scope.clone());
+            }
         }
         scopes
     }
@@ -163,3 +164,6 @@ impl VirtualServer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! Backend URLs against their rules.
+
+use super::*;
+
+const OPEN: AddressRule = AddressRule { allow_private: true };
+const STRICT: AddressRule = AddressRule { allow_private: false };
+
+fn check(rule: AddressRule, text: &str, expected: Result<&str, &str>) {
+    match (Endpoint::parse_url("proxy_pass_url", text, rule), expected) {
+        (Ok(url), Ok(expected)) => assert_eq!(url.as_str(), expected, "{text:?}"),
+        (Err(invalid), Err(part)) => {
+            assert_eq!(invalid.field, "proxy_pass_url");
+            assert!(invalid.reason.contains(part), "{text:?}: {:?} lacks {part:?}", invalid.reason);
+        }
+        (found, expected) => panic!("{text:?}: {found:?}, not {expected:?}"),
+    }
+}
+
+#[test]
+fn urls() {
+    for (text, expected) in [
+        ("https://mcp.context7.com/mcp", Ok("https://mcp.context7.com/mcp")),
+        (" HTTP://Example.COM:80 ", Ok("http://example.com/")),
+        ("http://127.0.0.1:9000/mcp?tenant=a%20b", Ok("http://127.0.0.1:9000/mcp?tenant=a%20b")),
+        ("http://[::1]:9000/", Ok("http://[::1]:9000/")),
+        ("http://localhost/", Ok("http://localhost/")),
+        ("http://10.1.2.3/", Ok("http://10.1.2.3/")),
+        ("", Err("is not a URL")),
+        ("example.com/mcp", Err("is not a URL")),
+        ("http://", Err("is not a URL")),
+        ("http://a b/", Err("is not a URL")),
+        ("http://example.com:99999/", Err("is not a URL")),
+        ("ftp://example.com/", Err("must begin with")),
+        ("file:///etc/passwd", Err("must begin with")),
+        ("unix:/run/mcp.sock", Err("must begin with")),
+        ("http://user@example.com/", Err("auth_credential")),
+        ("http://user:secret@example.com/", Err("auth_credential")),
+        ("http://:secret@example.com/", Err("auth_credential")),
+        ("http://example.com/#mcp", Err("fragment")),
+        ("http://example.com/#", Err("fragment")),
+    ] {
+        check(OPEN, text, expected);
+    }
+}
+
+#[test]
+fn addresses_that_are_never_allowed() {
+    for host in [
+        "169.254.169.254",
+        "169.254.169.254.",
+        "169.254.0.1",
+        "0xa9fea9fe",
+        "2852039166",
+        "0251.0376.0251.0376",
+        "0.0.0.0",
+        "0",
+        "255.255.255.255",
+        "224.0.0.1",
+        "100.100.100.200",
+        "[::]",
+        "[fe80::1]",
+        "[ff02::1]",
+        "[fd00:ec2::254]",
+        "[::ffff:169.254.169.254]",
+        "[::ffff:0.0.0.0]",
+        "[64:ff9b::169.254.169.254]",
+        "metadata",
+        "metadata.google.internal",
+        "Metadata.Google.Internal.",
+        "metadata.goog",
+        "instance-data",
+    ] {
+        for rule in [OPEN, STRICT] {
+            check(rule, &format!("http://{host}/mcp"), Err("never allowed"));
+        }
+    }
+}
+
+#[test]
+fn private_addresses_may_be_denied() {
+    for host in [
+        "127.0.0.1",
+        "127.8.8.8",
+        "10.0.0.1",
+        "172.16.0.1",
+        "172.31.255.255",
+        "192.168.1.1",
+        "[::1]",
+        "[fd12::1]",
+        "[::ffff:10.0.0.1]",
+        "[64:ff9b::7f00:1]",
+        "localhost",
+        "LOCALHOST.",
+        "mcp.localhost",
+    ] {
+        let url = format!("http://{host}/mcp");
+        check(STRICT, &url, Err("the configuration denies"));
+        assert!(Endpoint::parse_url("url", &url, OPEN).is_ok(), "{host}");
+    }
+    for host in
+        ["8.8.8.8", "172.32.0.1", "[2001:db8::1]", "example.com", "notlocalhost", "localhost.example.com"]
+    {
+        assert!(Endpoint::parse_url("url", &format!("http://{host}/mcp"), STRICT).is_ok(), "{host}");
+    }
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    let header = Header { name: "authorization".into(), value: Secret::new("Bearer s3cret") };
+    let shown = format!("{header:?}");
+    assert!(shown.contains("authorization") && !shown.contains("s3cret"), "{shown}");
+    assert_eq!(header.value.reveal(), "Bearer s3cret");
+}
