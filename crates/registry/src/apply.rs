@@ -57,20 +57,35 @@ impl Registry {
             Err(error) => {
                 // Another node wrote what we have not seen: take it in, so that a second try can succeed.
                 if matches!(error, store::Error::Moved { .. }) {
-                    self.publish(self.parts.store.load().await?);
+                    self.publish_stored().await;
                 }
                 return Err(error);
             }
         };
-        if revision == current.revision + 1 {
+        let is_next = revision == current.revision + 1;
+        if is_next || !self.publish_stored().await {
             let mut next = current.clone();
             change.apply_to(&mut next);
-            next.revision = revision;
+            // Where another node wrote in between and the store cannot be read, the old number makes us try again.
+            next.revision = if is_next { revision } else { current.revision };
             self.publish(next);
-        } else {
-            // Another node wrote in between.
-            self.publish(self.parts.store.load().await?);
         }
         Ok(())
     }
+
+    async fn publish_stored(&self) -> bool {
+        match self.parts.store.load().await {
+            Ok(catalog) => {
+                self.publish(catalog);
+                true
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the store's news could not be read");
+                false
+            }
+        }
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,8 +15,10 @@ use tokio::task::{Id, JoinSet};
 
 use crate::{Registry, metrics};
 
-/// How often the clock looks for probes that are due.
-const TICK: Duration = Duration::from_secs(1);
+/// Longest time between two looks for probes that are due.
+const MAX_TICK: Duration = Duration::from_secs(1);
+/// Shortest time between two such looks, each of which goes through all servers.
+const MIN_TICK: Duration = Duration::from_millis(20);
 /// Longest time for one probe, with both eras tried.
 const PROBE_DEADLINE: Duration = Duration::from_secs(15);
 
@@ -120,7 +122,8 @@ impl Registry {
         let mut due: HashMap<VersionKey, Instant> = HashMap::new();
         let mut running: HashMap<Id, VersionKey> = HashMap::new();
         let mut probes = JoinSet::new();
-        let mut tick = tokio::time::interval(TICK);
+        let looks = (self.parts.settings.probe_every / 10).clamp(MIN_TICK, MAX_TICK);
+        let mut tick = tokio::time::interval(looks);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -225,3 +228,6 @@ impl Registry {
         is_new
     }
 }
+
+#[cfg(test)]
+mod tests;

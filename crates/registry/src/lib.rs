@@ -68,7 +68,7 @@ pub struct Settings {
     pub probe_parallel: usize,
     /// Time after which an inventory is read again though nothing hints at a change.
     pub inventory_every: Duration,
-    /// What holds for a server whose registration does not say `strict_versions`.
+    /// Whether unknown labels are refused on every server, as the data plane does then.
     pub strict_versions: bool,
     /// The gateway's address as clients know it, without a trailing slash.
     pub public_url: Option<String>,

@@ -6,7 +6,12 @@ use catalog::name::ServerPath;
 
 /// Counts a REST request and its duration.
 pub(crate) fn answered(method: &http::Method, route: String, status: u16, took: Duration) {
-    let labels = [("method", method.to_string()), ("route", route), ("status", status.to_string())];
+    // Clients may invent methods; a label for each would have no end.
+    let method = match method.as_str() {
+        known @ ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS") => known,
+        _ => "other",
+    };
+    let labels = [("method", method.to_owned()), ("route", route), ("status", status.to_string())];
     metrics::counter!("switchyard_api_requests_total", &labels).increment(1);
     metrics::histogram!("switchyard_api_request_duration_seconds", &labels).record(took.as_secs_f64());
 }

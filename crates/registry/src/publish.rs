@@ -60,3 +60,6 @@ impl Registry {
         *kept = left_out;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -78,7 +78,7 @@ pub(crate) struct Document {
     required_scopes: Vec<String>,
     /// Whether the server is routed.
     is_enabled: bool,
-    /// Whether an unknown label is refused.
+    /// Whether an unknown label is refused, by the server's setting or the gateway's.
     strict_versions: bool,
     /// Number of tools, as last read.
     num_tools: usize,
@@ -167,7 +167,7 @@ impl Document {
             allowed_groups,
             required_scopes: server.required_scopes.iter().map(ToString::to_string).collect(),
             is_enabled: server.is_enabled,
-            strict_versions: server.strict_versions,
+            strict_versions: server.strict_versions || registry.parts.settings.strict_versions,
             num_tools: inventory.map_or(0, |one| one.tools.len()),
             num_prompts: inventory.map_or(0, |one| one.prompts.len()),
             num_resources: inventory.map_or(0, |one| one.resources.len() + one.templates.len()),

@@ -5,7 +5,7 @@
 
 use axum::response::{IntoResponse, Response};
 use catalog::error::{Invalid, Refusal};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
 use crate::apply;
@@ -16,7 +16,7 @@ pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
     members: Map<String, Value>,
-    headers: HeaderMap,
+    headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 /// What OpenAPI says of a problem document.
@@ -49,7 +49,7 @@ pub(crate) struct BadField {
 impl Problem {
     /// Says what went wrong in words a person can act on.
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into(), members: Map::new(), headers: HeaderMap::new() }
+        Self { status, detail: detail.into(), members: Map::new(), headers: Vec::new() }
     }
 
     /// Adds a member for programs.
@@ -62,7 +62,7 @@ impl Problem {
     pub(crate) fn with_header(mut self, name: HeaderName, value: &str) -> Self {
         // Values come from our own words; one that is no header value is left out rather than worth a failure.
         if let Ok(value) = HeaderValue::from_str(value) {
-            self.headers.insert(name, value);
+            self.headers.push((name, value));
         }
         self
     }

@@ -138,14 +138,13 @@ pub(super) async fn register(
         return Err(request.faults.into());
     };
     let owner = caller.principal.subject.to_string();
-    let strict = registry.parts.settings.strict_versions;
     let (label, done, moved) = registry
         .apply(|catalog| match catalog.servers.get(&path) {
             Some(server) => {
                 if_match.check(path.as_str(), server.revision)?;
                 add_or_edit(server, request)
             }
-            None => create(catalog, &path, request, owner, strict),
+            None => create(catalog, &path, request, owner),
         })
         .await?;
     if moved {
@@ -161,7 +160,6 @@ fn create(
     path: &ServerPath,
     mut request: Request,
     owner: String,
-    strict: bool,
 ) -> Result<Planned, Refusal> {
     request.own.require_whole(&mut request.faults);
     let (Some(label), true) = (request.label, request.faults.is_empty()) else {
@@ -171,7 +169,7 @@ fn create(
     let version = request.own.create(label.clone(), now).map_err(Refusal::Invalid)?;
     let name = request.shared.name().unwrap_or(path.group()).to_owned();
     let mut server = Server::new(path.clone(), name, version, now);
-    (server.owner, server.strict_versions) = (Some(owner), strict);
+    server.owner = Some(owner);
     // Not 1: a revision that was read before the server was deleted and made anew must not match.
     server.revision = catalog.revision + 1;
     request.shared.apply(&mut server);
