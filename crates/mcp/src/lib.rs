@@ -5,6 +5,7 @@
 //! into a tree: what it does not route by stays the bytes it was.
 #![warn(missing_docs)]
 
+pub mod bridge;
 pub mod era;
 pub mod error;
 pub mod headers;
