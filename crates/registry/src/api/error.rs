@@ -14,7 +14,7 @@ use crate::apply;
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
-    detail: String,
+    detail: Box<str>,
     members: Map<String, Value>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct BadField {
 impl Problem {
     /// Says what went wrong in words a person can act on.
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into(), members: Map::new(), headers: Vec::new() }
+        Self { status, detail: detail.into().into(), members: Map::new(), headers: Vec::new() }
     }
 
     /// Adds a member for programs.
@@ -148,7 +148,7 @@ impl IntoResponse for Problem {
         document.insert("type".into(), "about:blank".into());
         document.insert("title".into(), self.status.canonical_reason().unwrap_or("Error").into());
         document.insert("status".into(), self.status.as_u16().into());
-        document.insert("detail".into(), self.detail.into());
+        document.insert("detail".into(), String::from(self.detail).into());
         document.extend(self.members);
         let body = Value::Object(document).to_string();
         let kind = HeaderValue::from_static("application/problem+json");
