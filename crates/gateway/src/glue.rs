@@ -1,0 +1,4 @@
+//! Adapters between crates that must not know each other.
+
+pub(crate) mod sealing;
+pub(crate) mod sessions;
