@@ -1,0 +1,269 @@
+//! Makes each part and hands it what it needs; then waits for the signal to stop and drains.
+
+mod admin_token;
+mod stop;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use auth::{Authenticator, Issuer, RootKey, Seal};
+use catalog::Catalog;
+use catalog::endpoint::AddressRule;
+use registry::Registry;
+use routing::Live;
+use store::Store;
+use store::embedded::{CATALOG_FILE, EmbeddedStore};
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+
+use crate::config::Config;
+use crate::glue::sealing::Sealing;
+use crate::glue::sessions::{Sessions, StoredSessions};
+use crate::listen::{self, Control};
+use crate::observe::{self, Readiness};
+
+/// How often idle sessions are looked for.
+const REAP_EVERY: Duration = Duration::from_secs(5);
+/// Longest time a request's body may take to arrive.
+const BODY_WITHIN: Duration = Duration::from_secs(60);
+/// How long a backend may finish a call whose client went away without cancelling.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Longest wait for sessions to be written down at the end; what is not costs a greeting.
+const FLUSH_WITHIN: Duration = Duration::from_secs(5);
+/// What data threads may need, beyond the grace period, to cut off what still runs.
+const CUT_OFF_WITHIN: Duration = Duration::from_secs(1);
+
+/// A gateway that takes requests.
+pub(crate) struct Running {
+    address: SocketAddr,
+    /// Where clients find it.
+    url: String,
+    token_file: PathBuf,
+    grace: Duration,
+    readiness: Readiness,
+    shared: Arc<proxy::Shared>,
+    sessions: Arc<StoredSessions>,
+    /// Set to true to close the listening socket and end what runs beside requests.
+    stop: watch::Sender<bool>,
+    accepting: JoinHandle<()>,
+    data_threads: Vec<oneshot::Receiver<()>>,
+    following: JoinHandle<()>,
+    signals: stop::Signals,
+}
+
+/// Starts everything. Nothing is accepted before all of it stands.
+///
+/// **Errors:** the data directory or the address belongs to another process; the catalog cannot be read.
+pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
+    let signals = stop::Signals::listen().context("cannot listen for signals")?;
+    let metrics = observe::start_metrics()?;
+    let data = &config.server.data_dir;
+    make_private(data).with_context(|| format!("cannot make the data directory {}", data.display()))?;
+    let root = root_key(config)?;
+
+    let store: Arc<dyn Store> = Arc::new(EmbeddedStore::open(data, Arc::new(Sealing::new(&root))).await?);
+    let listener = listen::bind(&config.server.listen).await?;
+    let address = listener.local_addr().context("the listening socket has no address")?;
+
+    let live = Arc::new(Live::new(routing::compile::compile(&Catalog::default(), None).table));
+    let authenticator = Arc::new(Authenticator::new(&root));
+    let backends = Arc::new(backend_settings(config)?);
+    let registry = Registry::start(registry::Parts {
+        store: store.clone(),
+        live: live.clone(),
+        backends: Arc::new(backend::Backends::new(backends.clone())),
+        authenticator: authenticator.clone(),
+        issuer: Arc::new(Issuer::new(&root)),
+        settings: registry_settings(config),
+    })
+    .await?;
+    let token_file = admin_token::keep(data, &registry, &authenticator, &Issuer::new(&root)).await?;
+
+    let sessions = StoredSessions::new(store);
+    let hinted = registry.clone();
+    let shared = proxy::Shared::new(
+        live,
+        authenticator,
+        Seal::new(&root, "sessions"),
+        Arc::new(Sessions(sessions.clone())),
+        Box::new(move |key| hinted.hint_changed(key)),
+        proxy_settings(config),
+    );
+
+    let readiness = Readiness::default();
+    let router = observe::router(readiness.clone(), metrics.clone()).merge(registry.router());
+    let parts = listen::Parts {
+        shared: shared.clone(),
+        backends,
+        control: Control::new(router.fallback(listen::not_found)),
+        prefix: config.server.path_prefix.clone(),
+    };
+    let (mut connections, mut data_threads) = (Vec::new(), Vec::new());
+    for index in 0..config.server.data_threads {
+        let worker = listen::spawn(index, &parts, config.server.shutdown_grace)?;
+        connections.push(worker.connections);
+        data_threads.push(worker.ended);
+    }
+
+    let stop = watch::Sender::new(false);
+    let following =
+        tokio::spawn(follow(registry, shared.clone(), sessions.clone(), metrics, stop.subscribe()));
+    let accepting =
+        tokio::spawn(listen::accept(listener, connections, config.server.max_connections, stop.subscribe()));
+    readiness.set(true);
+    let url =
+        config.server.public_url.clone().unwrap_or_else(|| local_url(address, &config.server.path_prefix));
+    let grace = config.server.shutdown_grace;
+    Ok(Running {
+        address,
+        url,
+        token_file,
+        grace,
+        readiness,
+        shared,
+        sessions,
+        stop,
+        accepting,
+        data_threads,
+        following,
+        signals,
+    })
+}
+
+impl Running {
+    /// Returns the one line that says where everything is.
+    pub(crate) fn announcement(&self) -> String {
+        format!(
+            "switchyard is ready: {} (listening on {}, API {}/api, API documentation {}/api/docs, administrator token in {})",
+            self.url,
+            self.address,
+            self.url,
+            self.url,
+            self.token_file.display()
+        )
+    }
+
+    /// Waits for the signal to stop, then stops: no new connections at once, what runs within the grace period.
+    /// A second signal ends the process on the spot.
+    pub(crate) async fn until_stopped(mut self) -> anyhow::Result<()> {
+        let signal = self.signals.next().await;
+        tracing::info!(%signal, grace_s = self.grace.as_secs(), "stopping; send the signal again to end at once");
+        tokio::spawn(async move { self.signals.next().await.end_process() });
+        self.readiness.set(false);
+        self.stop.send_replace(true);
+        self.shared.begin_shutdown();
+        // The sockets' senders end with this task, and with them, one connection after the other, the threads.
+        let _ = self.accepting.await;
+        let drained = futures_util::future::join_all(self.data_threads);
+        if tokio::time::timeout(self.grace + CUT_OFF_WITHIN, drained).await.is_err() {
+            tracing::warn!("a data thread did not end");
+        }
+        self.shared.keep_sessions();
+        if tokio::time::timeout(FLUSH_WITHIN, self.sessions.flush()).await.is_err() {
+            tracing::warn!("not all sessions could be written down");
+        }
+        self.following.abort();
+        let _ = self.following.await;
+        tracing::info!("stopped");
+        Ok(())
+    }
+}
+
+/// Says whether a catalog was ever kept in this directory.
+pub(crate) fn has_catalog(data: &Path) -> bool {
+    data.join(CATALOG_FILE).is_file()
+}
+
+/// Takes the root key as configured, else the one in the data directory, which is made where it is missing.
+pub(crate) fn root_key(config: &Config) -> anyhow::Result<RootKey> {
+    let key = match &config.auth.root_key {
+        Some(text) => RootKey::from_hex(text.reveal()),
+        None => RootKey::load_or_create(&config.server.data_dir.join("root.key")),
+    };
+    key.context("cannot have the root key")
+}
+
+/// What runs beside requests. The sessions' writer goes on after the stop, for what is written last.
+async fn follow(
+    registry: Arc<Registry>,
+    shared: Arc<proxy::Shared>,
+    sessions: Arc<StoredSessions>,
+    metrics: metrics_exporter_prometheus::PrometheusHandle,
+    mut stop: watch::Receiver<bool>,
+) {
+    let stopped = async move {
+        // An error means that the program is past stopping.
+        let _ = stop.wait_for(|stop| *stop).await;
+    };
+    let reaping = async {
+        let mut clock = tokio::time::interval(REAP_EVERY);
+        loop {
+            clock.tick().await;
+            shared.reap();
+        }
+    };
+    tokio::join!(registry.run(stopped), sessions.run(), observe::keep_metrics(metrics), reaping);
+}
+
+fn backend_settings(config: &Config) -> anyhow::Result<backend::Settings> {
+    let given = &config.backends;
+    let rule = AddressRule { allow_private: given.allow_private };
+    let settings = backend::Settings::new(&given.extra_roots, rule).context("backends.extra_ca_files")?;
+    Ok(backend::Settings {
+        connect: given.connect_timeout,
+        answer: given.answer_timeout,
+        idle: given.idle_timeout,
+        probe: given.probe_timeout,
+        ..settings
+    })
+}
+
+fn registry_settings(config: &Config) -> registry::Settings {
+    registry::Settings {
+        address_rule: AddressRule { allow_private: config.backends.allow_private },
+        probe_every: config.health.probe_every.0,
+        probe_parallel: config.health.parallel,
+        inventory_every: config.health.inventory_every.0,
+        strict_versions: config.versions.strict,
+        public_url: config.server.public_url.clone(),
+    }
+}
+
+fn proxy_settings(config: &Config) -> proxy::Settings {
+    proxy::Settings {
+        max_body_bytes: config.server.max_body_bytes,
+        body_timeout: BODY_WITHIN,
+        public_url: config.server.public_url.clone(),
+        path_prefix: config.server.path_prefix.clone(),
+        allowed_hosts: config.server.allowed_hosts.clone(),
+        allowed_origins: config.server.allowed_origins.clone(),
+        anonymous: config.auth.anonymous.clone(),
+        strict_versions: config.versions.strict,
+        patience: PATIENCE,
+        sessions: proxy::sessions::Settings {
+            memory_idle: config.sessions.memory_idle.0,
+            store_idle: config.sessions.store_idle.0,
+            most: config.sessions.max,
+        },
+    }
+}
+
+fn make_private(directory: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+fn local_url(mut address: SocketAddr, prefix: &str) -> String {
+    if address.ip().is_unspecified() {
+        let loopback =
+            if address.is_ipv4() { [127, 0, 0, 1].into() } else { std::net::Ipv6Addr::LOCALHOST.into() };
+        address.set_ip(loopback);
+    }
+    format!("http://{address}{prefix}")
+}

@@ -1,0 +1,220 @@
+//! Speaks the REST API of a running gateway.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use backend::{Backends, Outgoing};
+use catalog::endpoint::{AddressRule, Endpoint, Secret};
+use clap::Args;
+use http::{HeaderMap, HeaderValue, Method, header};
+use serde_json::Value;
+use url::Url;
+
+use super::failure::Failure;
+use super::output::Output;
+
+/// Where the gateway writes its first administrator's token by default.
+const DEFAULT_TOKEN_FILE: &str = "data/admin.token";
+/// Longest wait for one answer: a refresh reads a whole inventory first.
+const ANSWER_WITHIN: Duration = Duration::from_secs(120);
+/// Largest answer taken in; ten thousand servers with all their fields fit.
+const MAX_ANSWER_BYTES: usize = 256 << 20;
+
+/// Which gateway to speak to, as whom, and how to print.
+#[derive(Debug, Args)]
+pub(super) struct Remote {
+    /// Where the gateway is
+    #[arg(long, global = true, env = "SWITCHYARD_URL", default_value = "http://127.0.0.1:8080")]
+    url: Url,
+    /// Token to present
+    #[arg(long, global = true, env = "SWITCHYARD_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+    /// File that holds the token [default: data/admin.token, for a gateway on this machine]
+    #[arg(long, global = true, env = "SWITCHYARD_TOKEN_FILE", value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+/// Speaks to one gateway.
+pub(super) struct Speaker {
+    pub(super) output: Output,
+    backends: Backends,
+    base: Url,
+    token: Option<Secret>,
+}
+
+/// Runs a command that speaks to a gateway.
+pub(super) fn run(
+    remote: Remote,
+    command: impl AsyncFnOnce(&Speaker) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::refused(format!("cannot start: {error}")))?;
+    let speaker = Speaker::new(remote)?;
+    tokio::task::LocalSet::new().block_on(&runtime, command(&speaker))
+}
+
+impl Speaker {
+    fn new(remote: Remote) -> Result<Self, Failure> {
+        if !matches!(remote.url.scheme(), "http" | "https") {
+            return Err(Failure::usage(format!("--url: {} is neither http nor https", remote.url)));
+        }
+        let settings = backend::Settings::new(&[], AddressRule { allow_private: true })
+            .map_err(|error| Failure::refused(format!("cannot use TLS: {error}")))?;
+        let settings = backend::Settings { answer: ANSWER_WITHIN, ..settings };
+        Ok(Self {
+            output: Output { is_json: remote.json },
+            backends: Backends::new(Arc::new(settings)),
+            token: token(&remote)?,
+            base: remote.url,
+        })
+    }
+
+    /// Reads a document.
+    pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
+        self.call(Method::GET, path, None).await
+    }
+
+    /// Sends a document and reads the answer. `path` may hold a query.
+    ///
+    /// **Errors:** what the gateway refused, in its own words; that it cannot be reached.
+    pub(super) async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Value, Failure> {
+        let (status, answer) = self.exchange(method, path, body).await?;
+        if status.is_success() {
+            return Ok(answer);
+        }
+        Err(Failure::refused(refusal(status, &answer)))
+    }
+
+    /// Says whether something is there.
+    pub(super) async fn is_there(&self, path: &str) -> Result<bool, Failure> {
+        let (status, answer) = self.exchange(Method::GET, path, None).await?;
+        match status.as_u16() {
+            200..=299 => Ok(true),
+            404 => Ok(false),
+            _ => Err(Failure::refused(refusal(status, &answer))),
+        }
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<(http::StatusCode, Value), Failure> {
+        let url = self.address(path)?;
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+        if let Some(token) = &self.token {
+            let mut bearer = HeaderValue::from_str(&format!("Bearer {}", token.reveal()))
+                .map_err(|_| Failure::usage("the token holds characters that no token has"))?;
+            bearer.set_sensitive(true);
+            headers.insert(header::AUTHORIZATION, bearer);
+        }
+        let body = body.map(Value::to_string);
+        if body.is_some() {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        let endpoint = Endpoint { url, headers: Vec::new(), pinned_era: None };
+        let outgoing = Outgoing { method, headers, body: body.unwrap_or_default().into() };
+        let unreachable = |error: backend::Error| {
+            let hint = "is the gateway running there (switchyard serve)?";
+            Failure::unavailable(format!("cannot reach {}: {}; {hint}", self.base, error.reason()))
+        };
+        let response = self.backends.send(&endpoint, outgoing).await.map_err(unreachable)?;
+        let (head, reply) = response.into_parts();
+        let bytes = reply.collect(MAX_ANSWER_BYTES).await.map_err(unreachable)?;
+        if bytes.is_empty() {
+            return Ok((head.status, Value::Null));
+        }
+        match serde_json::from_slice(&bytes) {
+            Ok(answer) => Ok((head.status, answer)),
+            Err(_) if !head.status.is_success() => Ok((head.status, Value::Null)),
+            Err(_) => {
+                Err(Failure::refused(format!("{} answered no JSON; is it a switchyard gateway?", self.base)))
+            }
+        }
+    }
+
+    fn address(&self, path: &str) -> Result<Url, Failure> {
+        let whole = format!("{}{path}", self.base.as_str().trim_end_matches('/'));
+        whole.parse().map_err(|error| Failure::usage(format!("{whole} is no URL: {error}")))
+    }
+}
+
+/// Writes text as part of a URL's path; slashes stay.
+pub(super) fn in_path(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut url, byte| {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'+' | b'/' => {
+                url.push(byte.into())
+            }
+            _ => url.push_str(&format!("%{byte:02X}")),
+        }
+        url
+    })
+}
+
+/// Writes a query of those pairs that have a value.
+pub(super) fn query(pairs: &[(&str, Option<String>)]) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    for (name, value) in pairs {
+        if let Some(value) = value {
+            query.append_pair(name, value);
+        }
+    }
+    let query = query.finish();
+    if query.is_empty() { query } else { format!("?{query}") }
+}
+
+/// Finds the token: as given, else of the file given, else the local gateway's own. The last one is for a
+/// gateway on this machine only; no other gets to see it unasked.
+fn token(remote: &Remote) -> Result<Option<Secret>, Failure> {
+    let read = |file: &Path| std::fs::read_to_string(file).map(|text| Secret::new(text.trim()));
+    if let Some(token) = &remote.token {
+        return Ok(Some(Secret::new(token.trim())));
+    }
+    if let Some(file) = &remote.token_file {
+        let failed = |error| Failure::usage(format!("--token-file {}: {error}", file.display()));
+        return read(file).map(Some).map_err(failed);
+    }
+    let is_local = match remote.url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    Ok(if is_local { read(Path::new(DEFAULT_TOKEN_FILE)).ok() } else { None })
+}
+
+/// Puts a problem document into words: its detail, or each bad field on a line of its own.
+fn refusal(status: http::StatusCode, answer: &Value) -> String {
+    let detail = answer.get("detail").and_then(Value::as_str);
+    let fields = answer.get("errors").and_then(Value::as_array).filter(|fields| fields.len() > 1);
+    let said = match (fields, detail) {
+        (Some(fields), _) => {
+            let part =
+                |field: &Value, key: &str| field.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
+            let lines =
+                fields.iter().map(|one| format!("\n  {}: {}", part(one, "field"), part(one, "reason")));
+            format!("the request is not valid:{}", lines.collect::<String>())
+        }
+        (None, Some(detail)) => detail.to_owned(),
+        (None, None) => format!("the gateway answered {status}"),
+    };
+    match status.as_u16() {
+        401 => format!("{said} (give a token with --token-file, --token or SWITCHYARD_TOKEN)"),
+        _ => said,
+    }
+}
+
+#[cfg(test)]
+mod tests;

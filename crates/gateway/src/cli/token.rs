@@ -1,0 +1,118 @@
+//! `switchyard token …`
+
+use clap::Subcommand;
+use http::Method;
+use serde_json::{Map, Value};
+
+use super::client::{Speaker, in_path, query};
+use super::failure::Failure;
+use super::output;
+use super::server::insert;
+use crate::config::Span;
+
+const EXAMPLES: &str = "\
+Examples:
+  switchyard token issue alice --group developers --expires-in 30d
+  switchyard token issue ci --scope github-write --resource /virtual/dev-tools > ci.token
+  switchyard token revoke 9f86d081884c7d65";
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub(super) enum Action {
+    /// Issue a token and print it, this once
+    #[command(after_help = EXAMPLES)]
+    Issue {
+        /// Who will present it
+        subject: String,
+        /// A group it names (may be repeated)
+        #[arg(long)]
+        group: Vec<String>,
+        /// A scope it carries itself (may be repeated)
+        #[arg(long)]
+        scope: Vec<String>,
+        /// How long it is good for: 12h, 30d
+        #[arg(long, value_name = "DURATION", value_parser = seconds)]
+        expires_in: Option<u64>,
+        /// The one endpoint it is good for: /virtual/dev-tools
+        #[arg(long, value_name = "PATH")]
+        resource: Option<String>,
+        /// Make it an administrator's
+        #[arg(long)]
+        admin: bool,
+        /// What it is for
+        #[arg(long)]
+        description: Option<String>,
+    },
+    /// List the tokens that were issued
+    List {
+        /// Only those of this subject
+        #[arg(long)]
+        subject: Option<String>,
+        /// Revoked and expired ones, too
+        #[arg(long)]
+        all: bool,
+        /// Most to show
+        #[arg(long)]
+        limit: Option<usize>,
+        /// How many to skip
+        #[arg(long)]
+        offset: Option<usize>,
+    },
+    /// Revoke a token; it is refused from the next request on
+    Revoke { id: String },
+}
+
+impl Action {
+    pub(super) async fn run(self, speaker: &Speaker) -> Result<(), Failure> {
+        match self {
+            Self::Issue { subject, group, scope, expires_in, resource, admin, description } => {
+                let mut body = Map::new();
+                body.insert("subject".into(), subject.into());
+                insert(&mut body, "groups", (!group.is_empty()).then_some(group));
+                insert(&mut body, "scopes", (!scope.is_empty()).then_some(scope));
+                insert(&mut body, "expires_in", expires_in);
+                insert(&mut body, "resource", resource);
+                insert(&mut body, "admin", admin.then_some(true));
+                insert(&mut body, "description", description);
+                let answer = speaker.call(Method::POST, "/api/tokens", Some(&body.into())).await?;
+                match answer.get("token").and_then(Value::as_str) {
+                    // The token alone, so that it can be sent to a file.
+                    Some(token) if !speaker.output.is_json => output::line(token),
+                    _ => speaker.output.json(&answer),
+                }
+            }
+            Self::List { subject, all, limit, offset } => {
+                let number = |number: Option<usize>| number.map(|number| number.to_string());
+                let query = query(&[
+                    ("subject", subject),
+                    ("include_revoked", all.then(|| "true".into())),
+                    ("limit", number(limit)),
+                    ("offset", number(offset)),
+                ]);
+                let list = speaker.get(&format!("/api/tokens{query}")).await?;
+                let columns = [
+                    ("ID", "id"),
+                    ("SUBJECT", "subject"),
+                    ("ADMIN", "admin"),
+                    ("GROUPS", "groups"),
+                    ("SCOPES", "scopes"),
+                    ("RESOURCE", "resource"),
+                    ("EXPIRES", "expires_at"),
+                    ("REVOKED", "revoked_at"),
+                ];
+                speaker.output.table(&list, &["tokens", "items"], &columns);
+            }
+            Self::Revoke { id } => {
+                let address = format!("/api/tokens/{}", in_path(&id));
+                let answer = speaker.call(Method::DELETE, &address, None).await?;
+                speaker.output.done(&format!("token {id} is revoked"), &answer);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn seconds(text: &str) -> Result<u64, String> {
+    let span = Span::parse(text).ok_or("write it as 3600, 12h or 30d")?;
+    Ok(span.0.as_secs())
+}

@@ -1,0 +1,127 @@
+//! `switchyard version …`
+
+use clap::Subcommand;
+use http::Method;
+use serde_json::{Map, Value, json};
+
+use super::client::{Speaker, in_path, query};
+use super::failure::Failure;
+use super::server::{self, Deployment, insert, registered};
+
+const EXAMPLES: &str = "\
+Examples:
+  switchyard version add /context7 v2.0.0 http://127.0.0.1:9001/mcp --status beta
+  switchyard version diff /context7 v1.5.0 v2.0.0
+  switchyard version use /context7 v2.0.0 --preflight
+  switchyard version edit /context7 v1.5.0 --status deprecated --sunset 2027-01-31
+  switchyard version remove /context7 v1.5.0";
+
+#[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub(super) enum Action {
+    /// List the versions of a server
+    List { path: String },
+    /// Add a version, inactive until it is switched to
+    Add {
+        path: String,
+        label: String,
+        /// Where its backend listens
+        backend_url: String,
+        #[command(flatten)]
+        deployment: Deployment,
+    },
+    /// Show a version
+    Show { path: String, label: String },
+    /// Make a version the active one
+    Use {
+        path: String,
+        label: String,
+        /// Only if its backend answers
+        #[arg(long)]
+        preflight: bool,
+    },
+    /// Edit a version
+    Edit {
+        path: String,
+        label: String,
+        /// Where its backend listens
+        #[arg(long)]
+        backend_url: Option<String>,
+        #[command(flatten)]
+        deployment: Deployment,
+    },
+    /// Remove an inactive version
+    Remove {
+        path: String,
+        label: String,
+        /// Even if virtual servers pin it
+        #[arg(long)]
+        force: bool,
+    },
+    /// Compare the tools of two versions
+    Diff { path: String, from: String, to: String },
+}
+
+impl Action {
+    pub(super) async fn run(self, speaker: &Speaker) -> Result<(), Failure> {
+        let output = speaker.output;
+        match self {
+            Self::List { path } => {
+                let list = speaker.get(&format!("{}/versions", server::address(&path))).await?;
+                let columns = [
+                    ("VERSION", "version"),
+                    ("ACTIVE", "is_default"),
+                    ("STATUS", "status"),
+                    ("SUNSET", "sunset_date"),
+                    ("REPORTS", "mcp_server_version"),
+                    ("BACKEND", "proxy_pass_url"),
+                ];
+                output.table(&list, &["versions", "items"], &columns);
+            }
+            Self::Add { path, label, backend_url, deployment } => {
+                let mut body = Map::new();
+                deployment.write(&mut body)?;
+                // A registration of an unknown path would make a server, which nobody asked for here.
+                speaker.get(&server::address(&path)).await?;
+                body.insert("path".into(), path.clone().into());
+                body.insert("version".into(), label.into());
+                body.insert("proxy_pass_url".into(), backend_url.into());
+                let answer = speaker.call(Method::POST, "/api/servers/register", Some(&body.into())).await?;
+                output.done(&registered(&path, &answer), &answer);
+            }
+            Self::Show { path, label } => output.fields(&speaker.get(&address(&path, &label)).await?),
+            Self::Use { path, label, preflight } => {
+                let address = format!("{}/versions/default", server::address(&path));
+                let mut body = Map::from_iter([("version".to_owned(), Value::from(label.clone()))]);
+                insert(&mut body, "preflight", preflight.then_some(true));
+                let answer = speaker.call(Method::PUT, &address, Some(&body.into())).await?;
+                output.done(&format!("{label} is the active version of {path}"), &answer);
+            }
+            Self::Edit { path, label, backend_url, deployment } => {
+                let mut body = Map::new();
+                deployment.write(&mut body)?;
+                insert(&mut body, "proxy_pass_url", backend_url);
+                if body.is_empty() {
+                    return Err(Failure::usage("nothing to edit; see switchyard version edit --help"));
+                }
+                let answer = speaker.call(Method::PATCH, &address(&path, &label), Some(&json!(body))).await?;
+                output.done(&format!("{path} {label} is edited"), &answer);
+            }
+            Self::Remove { path, label, force } => {
+                let query = query(&[("force", force.then(|| "true".into()))]);
+                let address = format!("{}{query}", address(&path, &label));
+                let answer = speaker.call(Method::DELETE, &address, None).await?;
+                output.done(&format!("{path} {label} is removed"), &answer);
+            }
+            Self::Diff { path, from, to } => {
+                let address = format!("{}/diff/{}", address(&path, &from), in_path(&to));
+                output.fields(&speaker.get(&address).await?);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn address(path: &str, label: &str) -> String {
+    format!("{}/versions/{}", server::address(path), in_path(label))
+}
