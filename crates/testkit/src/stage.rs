@@ -4,7 +4,8 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use http::{Request, Response};
+use futures_util::future::BoxFuture;
+use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -13,7 +14,7 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::Mutex;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::wire::{Answer, Body, Broken};
+use crate::wire::Answer;
 
 /// Connections that may wait to be accepted; tests open some hundred at once.
 const BACKLOG: u32 = 1024;
@@ -101,7 +102,7 @@ async fn accept(listener: TcpListener, handler: Handler) {
                 let _ = stream.set_nodelay(true);
                 let handler = handler.clone();
                 connections.spawn(async move {
-                    let service = service_fn(move |request| -> futures_util::future::BoxFuture<'static, Result<Response<Body>, Broken>> { handler(request) });
+                    let service = service_fn(move |request| handler(request));
                     // A broken connection is what tests are about, not a fault.
                     let _ = http1::Builder::new()
                         .timer(TokioTimer::new())
