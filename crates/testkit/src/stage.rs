@@ -19,8 +19,7 @@ use crate::wire::Answer;
 /// Connections that may wait to be accepted; tests open some hundred at once.
 const BACKLOG: u32 = 1024;
 
-type Handler =
-    Arc<dyn Fn(Request<Incoming>) -> futures_util::future::BoxFuture<'static, Answer> + Send + Sync>;
+type Handler = Arc<dyn Fn(Request<Incoming>) -> BoxFuture<'static, Answer> + Send + Sync>;
 
 /// Serves HTTP/1.1 on one port. Dropping it closes the port and every connection.
 pub struct Stage {
