@@ -3,6 +3,7 @@
 
 mod body;
 mod document;
+mod learn;
 mod preview;
 mod resolved;
 
@@ -79,6 +80,12 @@ struct For {
     scopes: Option<String>,
 }
 
+/// The virtual server that the path of the request names.
+#[derive(Deserialize)]
+struct At {
+    slug: String,
+}
+
 /// Composes a virtual server
 ///
 /// Every fault is reported at once. It is disabled unless `is_enabled` is true.
@@ -91,6 +98,7 @@ async fn create_virtual_server(
     Admin(caller): Admin,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
+    learn::sources(&registry, body.rows()).await;
     let owner = caller.principal.subject.to_string();
     let made = registry.apply(|catalog| {
         let built = body.create(catalog, owner, Timestamp::now())?;
@@ -133,7 +141,7 @@ async fn list_virtual_servers(
 async fn show_virtual_server(
     State(registry): State<Arc<Registry>>,
     _: Caller,
-    Path(slug): Path<String>,
+    Path(At { slug }): Path<At>,
 ) -> Result<Tagged<Document>, Problem> {
     Ok(tagged(require(&registry.catalog(), &slug)?, Vec::new()))
 }
@@ -149,10 +157,11 @@ async fn show_virtual_server(
 async fn replace_virtual_server(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(slug): Path<String>,
+    Path(At { slug }): Path<At>,
     if_match: IfMatch,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
+    learn::sources(&registry, body.rows()).await;
     write(&registry, &slug, if_match, |catalog, current| body.replace(catalog, current, Timestamp::now()))
         .await
 }
@@ -167,10 +176,11 @@ async fn replace_virtual_server(
 async fn edit_virtual_server(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(slug): Path<String>,
+    Path(At { slug }): Path<At>,
     if_match: IfMatch,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
+    learn::sources(&registry, body.rows()).await;
     write(&registry, &slug, if_match, |catalog, current| body.edit(catalog, current, Timestamp::now())).await
 }
 
@@ -184,10 +194,13 @@ async fn edit_virtual_server(
 async fn toggle_virtual_server(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(slug): Path<String>,
+    Path(At { slug }): Path<At>,
     if_match: IfMatch,
     JsonBody(toggle): JsonBody<Toggle>,
 ) -> Result<Tagged<Document>, Problem> {
+    if toggle.enabled {
+        learn::sources(&registry, require(&registry.catalog(), &slug)?.mappings.clone()).await;
+    }
     let body = Body { is_enabled: Some(toggle.enabled), ..Body::default() };
     write(&registry, &slug, if_match, |catalog, current| body.edit(catalog, current, Timestamp::now())).await
 }
@@ -200,7 +213,7 @@ async fn toggle_virtual_server(
 async fn delete_virtual_server(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(slug): Path<String>,
+    Path(At { slug }): Path<At>,
     if_match: IfMatch,
 ) -> Result<StatusCode, Problem> {
     let gone = registry.apply(|catalog| {
@@ -223,7 +236,7 @@ async fn delete_virtual_server(
 async fn virtual_server_tools(
     State(registry): State<Arc<Registry>>,
     caller: Caller,
-    Path(slug): Path<String>,
+    Path(At { slug }): Path<At>,
 ) -> Result<Json<Tools>, Problem> {
     let catalog = registry.catalog();
     Ok(Json(Tools::of(&catalog, require(&catalog, &slug)?, &caller.grants)))
@@ -240,7 +253,7 @@ async fn virtual_server_tools(
 async fn preview_virtual_server(
     State(registry): State<Arc<Registry>>,
     caller: Caller,
-    Path(slug): Path<String>,
+    Path(At { slug }): Path<At>,
     Params(wanted): Params<For>,
 ) -> Result<Json<Preview>, Problem> {
     let catalog = registry.catalog();
@@ -299,3 +312,6 @@ fn speaks_of(server: &VirtualServer, text: &str) -> bool {
     server.slug.path() == text
         || words.into_iter().chain(tools).any(|word| word.to_lowercase().contains(text))
 }
+
+#[cfg(test)]
+mod tests;

@@ -51,7 +51,7 @@ pub(super) struct Body {
 }
 
 /// One tool to map.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 #[schema(as = ToolMappingBody)]
 pub(super) struct Row {
     /// The tool's name on its server. Required.
@@ -128,6 +128,12 @@ impl Body {
         let base = VirtualServer { revision: current.revision + 1, updated_at: now, ..current.clone() };
         let fault = self.moved(&current.slug);
         self.build(catalog, base, Some(current), fault)
+    }
+
+    /// Returns the rows that can be read, as far as they can, for a look at their sources before the check.
+    pub(super) fn rows(&self) -> Vec<Mapping> {
+        let rows = self.tool_mappings.iter().flatten().take(MAX_MAPPINGS).enumerate();
+        rows.map(|(index, row)| row.clone().read(index, &mut Vec::new(), &mut Unread::default())).collect()
     }
 
     fn slug(&self) -> Result<Slug, Invalid> {
