@@ -55,3 +55,6 @@ fn answer(kind: &'static str, text: String) -> Response {
     ];
     (headers, text).into_response()
 }
+
+#[cfg(test)]
+mod tests;

@@ -76,6 +76,12 @@ struct Page {
     has_next: bool,
 }
 
+/// What the path of the request names.
+#[derive(Deserialize)]
+struct At {
+    name: String,
+}
+
 /// Makes a group
 #[utoipa::path(post, path = "/api/groups", tag = "groups", request_body = Body,
     responses((status = 201, description = "It is made", body = Document),
@@ -120,7 +126,7 @@ async fn list_groups(State(registry): State<Arc<Registry>>, _: Admin, paging: Pa
 async fn show_group(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(name): Path<String>,
+    Path(At { name }): Path<At>,
 ) -> Result<Tagged<Document>, Problem> {
     Ok(tagged(require(&registry.catalog(), &name)?))
 }
@@ -135,7 +141,7 @@ async fn show_group(
 async fn replace_group(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(name): Path<String>,
+    Path(At { name }): Path<At>,
     if_match: IfMatch,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
@@ -153,7 +159,7 @@ async fn replace_group(
 async fn edit_group(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(name): Path<String>,
+    Path(At { name }): Path<At>,
     if_match: IfMatch,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
@@ -170,7 +176,7 @@ async fn edit_group(
 async fn delete_group(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(name): Path<String>,
+    Path(At { name }): Path<At>,
     if_match: IfMatch,
 ) -> Result<StatusCode, Problem> {
     let gone = registry.apply(|catalog| {
@@ -276,3 +282,6 @@ impl Document {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

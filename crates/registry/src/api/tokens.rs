@@ -139,6 +139,12 @@ struct Page {
     has_next: bool,
 }
 
+/// The token that the path of the request names.
+#[derive(Deserialize)]
+struct At {
+    id: String,
+}
+
 /// Issues a token
 ///
 /// The answer shows it once; it is kept nowhere.
@@ -197,7 +203,7 @@ async fn list_tokens(
 async fn show_token(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(id): Path<String>,
+    Path(At { id }): Path<At>,
 ) -> Result<Json<Document>, Problem> {
     Ok(Json(Document::of(require(&registry.catalog(), &id)?, Timestamp::now())))
 }
@@ -211,7 +217,7 @@ async fn show_token(
 async fn revoke_token(
     State(registry): State<Arc<Registry>>,
     Admin(caller): Admin,
-    Path(id): Path<String>,
+    Path(At { id }): Path<At>,
 ) -> Result<StatusCode, Problem> {
     let revoked = registry.apply(|catalog| {
         let token = require(catalog, &id)?;
@@ -314,3 +320,6 @@ impl Document {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -50,6 +50,12 @@ struct Page {
     has_next: bool,
 }
 
+/// What the path of the request names.
+#[derive(Deserialize)]
+struct At {
+    name: String,
+}
+
 /// Describes a scope
 #[utoipa::path(post, path = "/api/scopes", tag = "groups", request_body = Document,
     responses((status = 201, description = "It is described", body = Document),
@@ -94,7 +100,7 @@ async fn list_scopes(State(registry): State<Arc<Registry>>, _: Caller, paging: P
 async fn delete_scope(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(name): Path<String>,
+    Path(At { name }): Path<At>,
 ) -> Result<StatusCode, Problem> {
     let gone = registry.apply(|catalog| {
         let Some((scope, _)) = catalog.scopes.get_key_value(name.as_str()) else {

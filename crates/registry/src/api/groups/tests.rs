@@ -1,0 +1,75 @@
+//! Groups and scopes through the router.
+
+use serde_json::{Value, json};
+
+use crate::scene::Scene;
+
+#[tokio::test]
+async fn a_group_is_made_changed_and_deleted() {
+    let scene = Scene::start().await;
+    let body = json!({ "name": "devs", "description": "build", "scopes": ["a", "b", "a"] });
+    let made = scene.admin("POST /api/groups", body.clone()).await.expect(201);
+    assert_eq!(made, json!({ "name": "devs", "description": "build", "scopes": ["a", "b"], "revision": 1 }));
+    scene.admin("POST /api/groups", body).await.expect(409);
+    let patched = scene.admin("PATCH /api/groups/devs", json!({ "scopes": ["c"] })).await.expect(200);
+    assert_eq!((&patched["description"], &patched["scopes"]), (&json!("build"), &json!(["c"])));
+    let put = json!({ "name": "devs", "scopes": ["d"] });
+    let replaced = scene.admin_with("PUT /api/groups/devs", put.clone(), &[("if-match", "\"2\"")]).await;
+    assert_eq!(replaced.header("etag"), "\"3\"");
+    assert_eq!(replaced.expect(200)["description"], "");
+    scene.admin_with("PUT /api/groups/devs", put, &[("if-match", "\"2\"")]).await.expect(412);
+    let renamed = scene.admin("PUT /api/groups/devs", json!({ "name": "ops" })).await.expect(422);
+    assert_eq!(renamed["errors"][0]["field"], "name");
+    let scene = scene.restart().await;
+    let list = scene.admin("GET /api/groups", Value::Null).await.expect(200);
+    assert_eq!((&list["total_count"], &list["groups"][0]["scopes"]), (&json!(1), &json!(["d"])));
+    assert_eq!(scene.admin("DELETE /api/groups/devs", Value::Null).await.status, 204);
+    for what in ["GET", "DELETE"] {
+        scene.admin(&format!("{what} /api/groups/devs"), Value::Null).await.expect(404);
+    }
+}
+
+#[tokio::test]
+async fn names_of_identity_providers_are_taken_and_bad_fields_named() {
+    let scene = Scene::start().await;
+    let body = json!({ "name": "/Entwicklung/Büro 2" });
+    scene.admin("POST /api/groups", body).await.expect(201);
+    scene.admin("GET /api/groups/%2FEntwicklung%2FB%C3%BCro%202", Value::Null).await.expect(200);
+    let bad = scene
+        .admin("POST /api/groups", json!({ "name": "a,b", "scopes": ["ok", "not ok"] }))
+        .await
+        .expect(422);
+    let fields: Vec<_> = bad["errors"].as_array().unwrap().iter().map(|one| one["field"].clone()).collect();
+    assert_eq!(fields, ["name", "scopes[1]"]);
+    scene.admin("POST /api/groups", json!({})).await.expect(422);
+}
+
+#[tokio::test]
+async fn scopes_are_described() {
+    let scene = Scene::start().await;
+    let body = json!({ "name": "github-write", "description": "change repositories" });
+    assert_eq!(scene.admin("POST /api/scopes", body.clone()).await.expect(201), body);
+    scene.admin("POST /api/scopes", body.clone()).await.expect(409);
+    scene.admin("POST /api/scopes", json!({ "name": "a b" })).await.expect(422);
+    scene.admin("POST /api/scopes", json!({})).await.expect(422);
+    let list = scene.reader("GET /api/scopes", Value::Null).await.expect(200);
+    assert_eq!((&list["scopes"][0], &list["total_count"]), (&body, &json!(1)));
+    assert_eq!(scene.admin("DELETE /api/scopes/github-write", Value::Null).await.status, 204);
+    scene.admin("DELETE /api/scopes/github-write", Value::Null).await.expect(404);
+}
+
+#[tokio::test]
+async fn groups_are_for_administrators() {
+    let scene = Scene::start().await;
+    let body = json!({ "name": "g", "scopes": ["x"] });
+    for what in [
+        "POST /api/groups",
+        "PUT /api/groups/g",
+        "PATCH /api/groups/g",
+        "POST /api/scopes",
+        "GET /api/groups",
+    ] {
+        scene.reader(what, body.clone()).await.expect(403);
+        scene.call(what, "", body.clone(), &[]).await.expect(401);
+    }
+}
