@@ -1,1 +1,12 @@
-//! Stories told to the real program.
+//! Stories told to the real program: started on a free port, with example backends behind it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+mod app;
+mod caller;
+
+mod cli;
+mod config;
+mod serving;
+mod shutdown;
+mod start;
