@@ -1,9 +1,12 @@
 //! Whether one JSON Schema still does for those who were made for another.
 
+mod words;
+
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
+
+use words::{alternatives, constraints, covers, kind, members, required, resolved, spelled, types};
 
 /// Deepest nesting that is compared; recursive schemas repeat themselves long before.
 const MAX_DEPTH: usize = 24;
@@ -343,66 +346,4 @@ impl<'a> Walk<'a> {
 
 fn sentence(side: Side, at: &str, text: &str) -> String {
     if at.is_empty() { format!("{}: {text}", side.word()) } else { format!("{} `{at}`: {text}", side.word()) }
-}
-
-/// Follows references within the document; one that leads nowhere stays as it is.
-fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
-    let mut schema = schema;
-    for _ in 0..MAX_DEPTH {
-        let pointer = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix('#'));
-        let Some(target) = pointer.and_then(|pointer| root.pointer(pointer)) else { return schema };
-        schema = target;
-    }
-    schema
-}
-
-/// Returns a schema's members; `true` has none, and `false` is no schema that allows anything.
-fn constraints(schema: &Value) -> Option<&Map<String, Value>> {
-    static ANYTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
-    match schema {
-        Value::Object(members) => Some(members),
-        Value::Bool(true) => Some(&ANYTHING),
-        _ => None,
-    }
-}
-
-fn alternatives(schema: &Map<String, Value>) -> Option<&Vec<Value>> {
-    schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array)
-}
-
-fn members(schema: &Map<String, Value>) -> Option<&Map<String, Value>> {
-    schema.get("properties").and_then(Value::as_object)
-}
-
-fn required(schema: &Map<String, Value>) -> BTreeSet<&str> {
-    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
-}
-
-/// Returns the types a schema names; empty where it names none.
-fn types(schema: &Map<String, Value>) -> BTreeSet<&str> {
-    match schema.get("type") {
-        Some(Value::String(one)) => BTreeSet::from([one.as_str()]),
-        Some(Value::Array(many)) => many.iter().filter_map(Value::as_str).collect(),
-        _ => BTreeSet::new(),
-    }
-}
-
-fn covers(wide: &BTreeSet<&str>, narrow: &BTreeSet<&str>) -> bool {
-    let allows = |kind: &&str| wide.contains(kind) || *kind == "integer" && wide.contains("number");
-    wide.is_empty() || !narrow.is_empty() && narrow.iter().all(allows)
-}
-
-fn spelled(types: &BTreeSet<&str>) -> String {
-    if types.is_empty() { "anything".into() } else { types.iter().copied().collect::<Vec<_>>().join(" or ") }
-}
-
-/// Names an alternative for a person.
-fn kind(schema: &Value) -> String {
-    let reference = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.rsplit('/').next());
-    let title = schema.get("title").and_then(Value::as_str);
-    match (title.or(reference), schema.as_object().map(types)) {
-        (Some(name), _) => name.to_owned(),
-        (None, Some(types)) => spelled(&types),
-        (None, None) => "anything".into(),
-    }
 }
