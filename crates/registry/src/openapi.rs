@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use utoipa::openapi::path::Operation;
+use utoipa::openapi::path::{Operation, Parameter};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{
@@ -69,7 +69,7 @@ pub(crate) fn document() -> OpenApi {
     components.schemas.extend(schemas);
     for (path, item) in &mut document.paths.paths {
         for (method, operation) in operations(item) {
-            say_how_it_fails(operation);
+            say_how_it_fails(path, method, operation);
             name_whole(path, method, operation);
         }
     }
@@ -98,7 +98,7 @@ fn name_whole(path: &str, method: &str, operation: &mut Operation) {
 }
 
 /// Adds the answers that are the same everywhere, where the handler says nothing of its own.
-fn say_how_it_fails(operation: &mut Operation) {
+fn say_how_it_fails(path: &str, method: &str, operation: &mut Operation) {
     let is_open =
         operation.security.as_ref().is_some_and(|list| list.contains(&SecurityRequirement::default()));
     if is_open {
@@ -109,10 +109,24 @@ fn say_how_it_fails(operation: &mut Operation) {
         common.push(("400", "The body is not JSON"));
         common.push(("422", "Fields are bad; `errors` names all of them"));
     }
+    if method != "get" {
+        common.push(("403", "The caller is not an administrator"));
+    }
+    if path.contains('{') {
+        common.push(("404", "There is nothing of that name"));
+    }
+    if has_header(operation, "If-Match") {
+        common.push(("412", "Somebody else wrote meanwhile; `revision` tells what is there now"));
+    }
     common.push(("default", "Any other failure"));
     for (status, text) in common {
         operation.responses.responses.entry(status.into()).or_insert_with(|| RefOr::T(problem(text)));
     }
+}
+
+fn has_header(operation: &Operation, name: &str) -> bool {
+    let is_it = |one: &RefOr<Parameter>| matches!(one, RefOr::T(one) if one.name == name);
+    operation.parameters.iter().flatten().any(is_it)
 }
 
 fn problem(text: &str) -> utoipa::openapi::Response {
