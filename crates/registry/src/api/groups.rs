@@ -5,12 +5,13 @@ mod scopes;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{FromRequestParts, State};
 use catalog::Catalog;
 use catalog::access::{Group, Scope};
 use catalog::error::{Invalid, Refusal};
 use catalog::name::MAX_SCOPE_BYTES;
 use http::StatusCode;
+use http::request::Parts;
 use serde::{Deserialize, Serialize};
 use store::change::{Change, Edit, Expect};
 use utoipa::ToSchema;
@@ -18,7 +19,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::error::Problem;
-use super::extract::{Admin, IfMatch, JsonBody, Paging};
+use super::extract::{Admin, IfMatch, JsonBody, Paging, part};
 use super::tagged::Tagged;
 use crate::Registry;
 
@@ -77,9 +78,14 @@ struct Page {
 }
 
 /// What the path of the request names.
-#[derive(Deserialize)]
-struct At {
-    name: String,
+struct At(String);
+
+impl FromRequestParts<Arc<Registry>> for At {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, registry: &Arc<Registry>) -> Result<Self, Problem> {
+        part(parts, registry, "name").await.map(Self)
+    }
 }
 
 /// Makes a group
@@ -126,7 +132,7 @@ async fn list_groups(State(registry): State<Arc<Registry>>, _: Admin, paging: Pa
 async fn show_group(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(At { name }): Path<At>,
+    At(name): At,
 ) -> Result<Tagged<Document>, Problem> {
     Ok(tagged(require(&registry.catalog(), &name)?))
 }
@@ -141,7 +147,7 @@ async fn show_group(
 async fn replace_group(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(At { name }): Path<At>,
+    At(name): At,
     if_match: IfMatch,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
@@ -159,7 +165,7 @@ async fn replace_group(
 async fn edit_group(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(At { name }): Path<At>,
+    At(name): At,
     if_match: IfMatch,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
@@ -176,7 +182,7 @@ async fn edit_group(
 async fn delete_group(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(At { name }): Path<At>,
+    At(name): At,
     if_match: IfMatch,
 ) -> Result<StatusCode, Problem> {
     let gone = registry.apply(|catalog| {

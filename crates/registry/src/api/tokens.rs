@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use auth::Issuer;
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{FromRequestParts, State};
 use axum::response::{IntoResponse, Response};
 use catalog::Catalog;
 use catalog::error::{Invalid, Refusal};
 use catalog::name::{ServerPath, Slug};
 use catalog::time::Timestamp;
 use catalog::token::{IssuedToken, MAX_LIFE_SECONDS};
+use http::request::Parts;
 use http::{StatusCode, header};
 use serde::{Deserialize, Serialize};
 use store::change::{Change, Edit};
@@ -20,7 +21,7 @@ use utoipa_axum::routes;
 
 use super::document::rfc3339;
 use super::error::Problem;
-use super::extract::{Admin, JsonBody, Paging, Params};
+use super::extract::{Admin, JsonBody, Paging, Params, part};
 use super::groups::{read_names, read_scopes};
 use crate::Registry;
 
@@ -140,9 +141,14 @@ struct Page {
 }
 
 /// The token that the path of the request names.
-#[derive(Deserialize)]
-struct At {
-    id: String,
+struct At(String);
+
+impl FromRequestParts<Arc<Registry>> for At {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, registry: &Arc<Registry>) -> Result<Self, Problem> {
+        part(parts, registry, "id").await.map(Self)
+    }
 }
 
 /// Issues a token
@@ -203,7 +209,7 @@ async fn list_tokens(
 async fn show_token(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(At { id }): Path<At>,
+    At(id): At,
 ) -> Result<Json<Document>, Problem> {
     Ok(Json(Document::of(require(&registry.catalog(), &id)?, Timestamp::now())))
 }
@@ -217,7 +223,7 @@ async fn show_token(
 async fn revoke_token(
     State(registry): State<Arc<Registry>>,
     Admin(caller): Admin,
-    Path(At { id }): Path<At>,
+    At(id): At,
 ) -> Result<StatusCode, Problem> {
     let revoked = registry.apply(|catalog| {
         let token = require(catalog, &id)?;

@@ -10,13 +10,14 @@ mod resolved;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{FromRequestParts, State};
 use catalog::Catalog;
 use catalog::error::Refusal;
 use catalog::name::Slug;
 use catalog::time::Timestamp;
 use catalog::virtual_server::VirtualServer;
 use http::StatusCode;
+use http::request::Parts;
 use serde::Deserialize;
 use store::change::{Change, Edit, Expect};
 use utoipa::{IntoParams, ToSchema};
@@ -24,7 +25,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::error::Problem;
-use super::extract::{Admin, Caller, IfMatch, JsonBody, Paging, Params};
+use super::extract::{Admin, Caller, IfMatch, JsonBody, Paging, Params, part};
 use super::tagged::Tagged;
 use crate::Registry;
 use body::Body;
@@ -81,9 +82,14 @@ struct For {
 }
 
 /// The virtual server that the path of the request names.
-#[derive(Deserialize)]
-struct At {
-    slug: String,
+struct At(String);
+
+impl FromRequestParts<Arc<Registry>> for At {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, registry: &Arc<Registry>) -> Result<Self, Problem> {
+        part(parts, registry, "slug").await.map(Self)
+    }
 }
 
 /// Composes a virtual server
@@ -141,7 +147,7 @@ async fn list_virtual_servers(
 async fn show_virtual_server(
     State(registry): State<Arc<Registry>>,
     _: Caller,
-    Path(At { slug }): Path<At>,
+    At(slug): At,
 ) -> Result<Tagged<Document>, Problem> {
     Ok(tagged(require(&registry.catalog(), &slug)?, Vec::new()))
 }
@@ -157,7 +163,7 @@ async fn show_virtual_server(
 async fn replace_virtual_server(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(At { slug }): Path<At>,
+    At(slug): At,
     if_match: IfMatch,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
@@ -176,7 +182,7 @@ async fn replace_virtual_server(
 async fn edit_virtual_server(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(At { slug }): Path<At>,
+    At(slug): At,
     if_match: IfMatch,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
@@ -194,7 +200,7 @@ async fn edit_virtual_server(
 async fn toggle_virtual_server(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(At { slug }): Path<At>,
+    At(slug): At,
     if_match: IfMatch,
     JsonBody(toggle): JsonBody<Toggle>,
 ) -> Result<Tagged<Document>, Problem> {
@@ -213,7 +219,7 @@ async fn toggle_virtual_server(
 async fn delete_virtual_server(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(At { slug }): Path<At>,
+    At(slug): At,
     if_match: IfMatch,
 ) -> Result<StatusCode, Problem> {
     let gone = registry.apply(|catalog| {
@@ -236,7 +242,7 @@ async fn delete_virtual_server(
 async fn virtual_server_tools(
     State(registry): State<Arc<Registry>>,
     caller: Caller,
-    Path(At { slug }): Path<At>,
+    At(slug): At,
 ) -> Result<Json<Tools>, Problem> {
     let catalog = registry.catalog();
     Ok(Json(Tools::of(&catalog, require(&catalog, &slug)?, &caller.grants)))
@@ -253,7 +259,7 @@ async fn virtual_server_tools(
 async fn preview_virtual_server(
     State(registry): State<Arc<Registry>>,
     caller: Caller,
-    Path(At { slug }): Path<At>,
+    At(slug): At,
     Params(wanted): Params<For>,
 ) -> Result<Json<Preview>, Problem> {
     let catalog = registry.catalog();

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{FromRequestParts, State};
 use catalog::access::Scope;
 use catalog::error::Refusal;
 use http::StatusCode;
+use http::request::Parts;
 use serde::{Deserialize, Serialize};
 use store::change::{Change, Edit};
 use utoipa::ToSchema;
@@ -15,7 +16,7 @@ use utoipa_axum::routes;
 
 use crate::Registry;
 use crate::api::error::Problem;
-use crate::api::extract::{Admin, Caller, JsonBody, Paging};
+use crate::api::extract::{Admin, Caller, JsonBody, Paging, part};
 
 /// Makes the routes of this file.
 pub(super) fn routes() -> OpenApiRouter<Arc<Registry>> {
@@ -51,9 +52,14 @@ struct Page {
 }
 
 /// What the path of the request names.
-#[derive(Deserialize)]
-struct At {
-    name: String,
+struct At(String);
+
+impl FromRequestParts<Arc<Registry>> for At {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, registry: &Arc<Registry>) -> Result<Self, Problem> {
+        part(parts, registry, "name").await.map(Self)
+    }
 }
 
 /// Describes a scope
@@ -100,7 +106,7 @@ async fn list_scopes(State(registry): State<Arc<Registry>>, _: Caller, paging: P
 async fn delete_scope(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    Path(At { name }): Path<At>,
+    At(name): At,
 ) -> Result<StatusCode, Problem> {
     let gone = registry.apply(|catalog| {
         let Some((scope, _)) = catalog.scopes.get_key_value(name.as_str()) else {
