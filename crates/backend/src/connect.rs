@@ -37,9 +37,8 @@ const MAX_HEAD_BYTES: u32 = 64 * 1024;
 pub(crate) async fn open(host: &Host, settings: &Settings) -> Result<Opened, Error> {
     let addresses = resolve(host, settings.address_rule).await?;
     let stream = connect(&addresses).await?;
-    let refused = |error: hyper::Error| Error::unreachable(format!("HTTP: {}", with_causes(&error)));
     if !host.is_tls {
-        return Ok(Opened::Line(Line::new(Stream::Plain(stream)).await.map_err(refused)?));
+        return Ok(Opened::Line(Line::new(Stream::Plain(stream))));
     }
     let name = ServerName::try_from(host.name.trim_end_matches('.').to_owned())
         .map_err(|_| Error::unreachable("TLS: not a host name"))?;
@@ -50,7 +49,7 @@ pub(crate) async fn open(host: &Host, settings: &Settings) -> Result<Opened, Err
     let speaks_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     let stream = Stream::Tls(Box::new(stream));
     if !speaks_http2 {
-        return Ok(Opened::Line(Line::new(stream).await.map_err(refused)?));
+        return Ok(Opened::Line(Line::new(stream)));
     }
     let (sender, connection) = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
@@ -61,7 +60,7 @@ pub(crate) async fn open(host: &Host, settings: &Settings) -> Result<Opened, Err
         .keep_alive_timeout(PING)
         .handshake(TokioIo::new(stream))
         .await
-        .map_err(refused)?;
+        .map_err(|error| Error::unreachable(format!("HTTP: {}", with_causes(&error))))?;
     // Ends with the last sender and stream, or when a ping stays unanswered.
     tokio::spawn(async move {
         if let Err(error) = connection.await {

@@ -1,36 +1,55 @@
 //! One HTTP/1 connection, driven by whoever uses it.
 //!
-//! The connection has no task of its own: the future that waits for an answer, and then the answer's body, poll
-//! it. So a request costs no hand-over between tasks, and dropping either closes the connection at once. An idle
-//! connection is not polled; that it was closed is noticed before the next request is written to it.
+//! The connection has no task of its own: the future that waits for an answer, and then the answer's body, read
+//! and write it. So a request costs a write and a read and no hand-over between tasks, dropping either closes the
+//! connection at once, and whether any byte of a request was written is known exactly. An idle connection is not
+//! watched; that it was closed is noticed before the next request is written to it.
 
 use std::future::{Future, poll_fn};
+use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{Request, Response};
-use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
+use bytes::{Bytes, BytesMut};
+use http::{Method, Response};
+use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::time::{Instant, Sleep};
 
 use crate::error::Error;
+use crate::framing::Framing;
+use crate::head;
+use crate::outgoing::Outgoing;
+use crate::route::Route;
 use crate::stream::Stream;
 
-/// Most bytes of a response head, and of what is read at a time.
-const MAX_BUFFER_BYTES: usize = 64 * 1024;
+/// How much is read at a time at first: more than most answers.
+const READ_BYTES: usize = 8 * 1024;
 
-/// Most headers of a response.
-const MAX_HEADERS: usize = 128;
+/// How much is read at a time once reads come back full.
+const MAX_READ_BYTES: usize = 128 * 1024;
+
+/// Bodies up to this size are copied behind the head, which is cheaper than two buffers for the kernel.
+const COPIED_BODY_BYTES: usize = 4 * 1024;
 
 /// One HTTP/1 connection with its deadline.
 pub(crate) struct Line {
-    sender: http1::SendRequest<Full<Bytes>>,
-    /// Gone once the connection ended.
-    connection: Option<http1::Connection<TokioIo<Stream>, Full<Bytes>>>,
+    stream: Stream,
+    /// What was read and not yet taken.
+    buffer: BytesMut,
+    read_bytes: usize,
+    /// The request: its head, and its body where that was not copied behind the head.
+    head: Vec<u8>,
+    body: Bytes,
+    /// How much of both was written.
+    written: usize,
+    /// Whether all that was written is through the stream.
+    is_flushed: bool,
+    /// What of the current answer is still to come.
+    framing: Framing,
+    keeps_alive: bool,
+    /// Whether it carried a request before.
+    is_used: bool,
     /// One timer for the connection's life: setting a deadline only moves it.
     timer: Pin<Box<Sleep>>,
 }
@@ -38,72 +57,194 @@ pub(crate) struct Line {
 /// Why a request got no answer.
 pub(crate) enum Failed {
     /// Nothing of it was written; here it is again.
-    HandedBack(Request<Full<Bytes>>),
+    HandedBack(Outgoing),
     /// It may have run.
     Lost(Error),
 }
 
 impl Line {
     /// Speaks HTTP/1 on an open stream.
-    pub(crate) async fn new(stream: Stream) -> Result<Box<Self>, hyper::Error> {
-        let mut builder = http1::Builder::new();
-        builder.max_buf_size(MAX_BUFFER_BYTES).max_headers(MAX_HEADERS);
-        let (sender, connection) = builder.handshake(TokioIo::new(stream)).await?;
-        let timer = Box::pin(tokio::time::sleep(Duration::ZERO));
-        Ok(Box::new(Self { sender, connection: Some(connection), timer }))
+    pub(crate) fn new(stream: Stream) -> Box<Self> {
+        Box::new(Self {
+            stream,
+            buffer: BytesMut::new(),
+            read_bytes: READ_BYTES,
+            head: Vec::new(),
+            body: Bytes::new(),
+            written: 0,
+            is_flushed: true,
+            framing: Framing::Done,
+            keeps_alive: true,
+            is_used: false,
+            timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
+        })
     }
 
     /// Sends a request and waits for the head of its answer.
     ///
-    /// Cancel: the connection closes with the line.
+    /// Cancel: drop the line too; the answer would otherwise be taken for the next request's.
     pub(crate) async fn exchange(
         &mut self,
-        request: Request<Full<Bytes>>,
+        route: &Route,
+        outgoing: Outgoing,
         deadline: Instant,
-    ) -> Result<Response<Incoming>, Failed> {
-        // Without the budget a ready answer is never hidden behind a wake-up that would go nowhere.
-        let answer = tokio::task::coop::unconstrained(self.sender.try_send_request(request));
-        let mut answer = pin!(answer);
+    ) -> Result<Response<()>, Failed> {
+        self.write_request(route, &outgoing);
+        let is_head = outgoing.method == Method::HEAD;
         self.timer.as_mut().reset(deadline);
-        poll_fn(|cx| {
-            let is_open = self.poll(cx);
-            // Only the connection, polled above, can make progress here: its waker is enough.
-            match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-                Poll::Ready(Ok(response)) => return Poll::Ready(Ok(response)),
-                Poll::Ready(Err(mut failure)) => {
-                    return Poll::Ready(Err(match failure.take_message() {
-                        Some(request) => Failed::HandedBack(request),
-                        None => Failed::Lost(Error::broken(&failure.into_error())),
-                    }));
+        let mut reader = head::Reader::default();
+        let mut must_look = self.is_used;
+        self.is_used = true;
+        let answered = poll_fn(|cx| {
+            if std::mem::take(&mut must_look) && self.poll_fill(cx).is_ready() {
+                // Closed, or said something that nobody asked for.
+                return Poll::Ready(Err(None));
+            }
+            if let Poll::Ready(Err(error)) = self.poll_write(cx)
+                // Where the backend stopped reading it may still have answered.
+                && (self.written == 0 || !is_closed(&error))
+            {
+                return Poll::Ready(Err(Some(broken(&error))));
+            }
+            while let Poll::Ready(filled) = self.poll_fill(cx) {
+                match filled {
+                    Ok(0) => return Poll::Ready(Err(Some(reason("closed without an answer")))),
+                    Ok(_) => {}
+                    Err(error) => return Poll::Ready(Err(Some(broken(&error)))),
                 }
-                Poll::Pending if !is_open => {
-                    let reason = "closed without an answer".into();
-                    return Poll::Ready(Err(Failed::Lost(Error::Broken { reason })));
+                match reader.read(&mut self.buffer) {
+                    Ok(Some(head)) => return Poll::Ready(Ok(head)),
+                    Ok(None) => {}
+                    Err(fault) => return Poll::Ready(Err(Some(reason(fault)))),
                 }
-                Poll::Pending => {}
             }
             let timed_out = Error::TimedOut { what: "no answer", may_have_run: true };
-            self.timer.as_mut().poll(cx).map(|()| Err(Failed::Lost(timed_out)))
+            self.timer.as_mut().poll(cx).map(|()| Err(Some(timed_out)))
         })
-        .await
+        .await;
+        let head = match answered {
+            Ok(head) => head,
+            Err(None) => return Err(Failed::HandedBack(outgoing)),
+            Err(Some(_)) if self.written == 0 => return Err(Failed::HandedBack(outgoing)),
+            Err(Some(error)) => return Err(Failed::Lost(error)),
+        };
+        self.framing = if is_head { Framing::Done } else { head.framing };
+        self.keeps_alive = head.keeps_alive;
+        let mut response = Response::new(());
+        *response.status_mut() = head.status;
+        *response.version_mut() = head.version;
+        *response.headers_mut() = head.headers;
+        Ok(response)
     }
 
-    /// Lets the connection work. Returns whether it is still open.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some(connection) = &mut self.connection else { return false };
-        if Pin::new(connection).poll(cx).is_ready() {
-            // Dropped at once, so that a request still queued is handed back.
-            self.connection = None;
+    /// Takes the next piece of the answer's body; `None` at its end.
+    pub(crate) fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+        loop {
+            match self.framing.take(&mut self.buffer) {
+                Ok(Some(piece)) => return Poll::Ready(Some(Ok(piece))),
+                Ok(None) if self.framing.is_done() => return Poll::Ready(None),
+                Ok(None) => {}
+                Err(fault) => return Poll::Ready(Some(Err(reason(fault)))),
+            }
+            // The rest of a request that is answered while it is still being sent. If it cannot be sent, the
+            // answer counts.
+            let _ = self.poll_write(cx);
+            match ready!(self.poll_fill(cx)) {
+                Ok(0) => {
+                    if let Err(fault) = self.framing.close() {
+                        return Poll::Ready(Some(Err(reason(fault))));
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => return Poll::Ready(Some(Err(broken(&error)))),
+            }
         }
-        self.connection.is_some()
     }
 
-    /// Says whether the last exchange is over and the connection can take another request.
-    pub(crate) fn is_free(&mut self, cx: &mut Context<'_>) -> bool {
-        self.connection.is_some() && (self.sender.is_ready() || (self.poll(cx) && self.sender.is_ready()))
+    /// Returns what of the answer's body is still to come.
+    pub(crate) fn framing(&self) -> Framing {
+        self.framing
+    }
+
+    /// Ends an exchange. Returns whether the connection can take another request.
+    pub(crate) fn finish(&mut self) -> bool {
+        self.body = Bytes::new();
+        if self.read_bytes > READ_BYTES {
+            // An idle connection keeps no large buffer.
+            self.read_bytes = READ_BYTES;
+            self.buffer = std::mem::take(&mut self.buffer).as_ref().into();
+        }
+        // What follows a whole answer unasked would be taken for the next one.
+        let is_clean = self.buffer.is_empty() && self.is_flushed;
+        self.keeps_alive && is_clean && self.framing.is_done()
     }
 
     pub(crate) fn timer(&mut self) -> Pin<&mut Sleep> {
         self.timer.as_mut()
     }
+
+    fn write_request(&mut self, route: &Route, outgoing: &Outgoing) {
+        self.head.clear();
+        self.written = 0;
+        self.is_flushed = false;
+        route.write_head(outgoing, &mut self.head);
+        if outgoing.body.len() <= COPIED_BODY_BYTES {
+            self.head.extend_from_slice(&outgoing.body);
+        } else {
+            self.body = outgoing.body.clone();
+        }
+    }
+
+    fn is_written(&self) -> bool {
+        self.written == self.head.len() + self.body.len()
+    }
+
+    /// Writes what is left of the request.
+    fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.is_written() {
+            let stream = Pin::new(&mut self.stream);
+            let written = match self.written.checked_sub(self.head.len()) {
+                None if self.body.is_empty() => stream.poll_write(cx, &self.head[self.written..]),
+                None => {
+                    let slices = [IoSlice::new(&self.head[self.written..]), IoSlice::new(&self.body)];
+                    stream.poll_write_vectored(cx, &slices)
+                }
+                Some(of_body) => stream.poll_write(cx, &self.body[of_body..]),
+            };
+            match ready!(written)? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => self.written += written,
+            }
+        }
+        if !self.is_flushed {
+            ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+            self.is_flushed = true;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads what there is, at least one byte; 0 where the backend closed.
+    fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if self.buffer.capacity() - self.buffer.len() < READ_BYTES / 4 {
+            self.buffer.reserve(self.read_bytes);
+        }
+        let room = self.buffer.capacity() - self.buffer.len();
+        let read = ready!(pin!(self.stream.read_buf(&mut self.buffer)).poll(cx))?;
+        if read == room {
+            self.read_bytes = (self.read_bytes * 2).min(MAX_READ_BYTES);
+        }
+        Poll::Ready(Ok(read))
+    }
+}
+
+fn is_closed(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
+}
+
+fn broken(error: &io::Error) -> Error {
+    Error::Broken { reason: error.to_string() }
+}
+
+fn reason(fault: &str) -> Error {
+    Error::Broken { reason: fault.into() }
 }

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -19,7 +19,6 @@ use crate::pool::Host;
 /// When it ends its connection goes back to the pool; dropped before, it cancels: an HTTP/1 connection is closed,
 /// an HTTP/2 stream reset.
 pub struct Reply {
-    body: Incoming,
     carrier: Carrier,
     idle: Option<Duration>,
     /// Set while waiting for a frame; moved only when a wait begins.
@@ -29,23 +28,25 @@ pub struct Reply {
 /// What brings the body.
 enum Carrier {
     Line(Box<Line>, Arc<Host>),
-    Stream(Pin<Box<Sleep>>),
+    Stream(Incoming, Pin<Box<Sleep>>),
     /// The body ended or failed.
     None,
 }
 
 impl Reply {
-    pub(crate) fn of_line(body: Incoming, line: Box<Line>, host: &Arc<Host>, idle: Duration) -> Self {
+    pub(crate) fn of_line(line: Box<Line>, host: &Arc<Host>, idle: Duration) -> Self {
+        let is_done = line.framing().is_done();
         let carrier = Carrier::Line(line, host.clone());
-        let mut reply = Self { body, carrier, idle: Some(idle), silent_until: None };
-        if reply.body.is_end_stream() {
-            reply.release(&mut Context::from_waker(Waker::noop()));
+        let mut reply = Self { carrier, idle: Some(idle), silent_until: None };
+        if is_done {
+            reply.release();
         }
         reply
     }
 
     pub(crate) fn of_stream(body: Incoming, timer: Pin<Box<Sleep>>, idle: Duration) -> Self {
-        Self { body, carrier: Carrier::Stream(timer), idle: Some(idle), silent_until: None }
+        let carrier = if body.is_end_stream() { Carrier::None } else { Carrier::Stream(body, timer) };
+        Self { carrier, idle: Some(idle), silent_until: None }
     }
 
     /// Sets how long the body may be silent; `None` for streams that may be silent for ever.
@@ -85,9 +86,9 @@ impl Reply {
     }
 
     /// Gives the connection back to the pool if it can take another request.
-    fn release(&mut self, cx: &mut Context<'_>) {
+    fn release(&mut self) {
         if let Carrier::Line(mut line, host) = std::mem::replace(&mut self.carrier, Carrier::None)
-            && line.is_free(cx)
+            && line.finish()
         {
             host.put(line);
         }
@@ -95,12 +96,11 @@ impl Reply {
 
     fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(idle) = self.idle else { return Poll::Pending };
-        let timer = match &mut self.carrier {
+        let mut timer = match &mut self.carrier {
             Carrier::Line(line, _) => line.timer(),
-            Carrier::Stream(timer) => timer.as_mut(),
+            Carrier::Stream(_, timer) => timer.as_mut(),
             Carrier::None => return Poll::Pending,
         };
-        let mut timer = timer;
         if self.silent_until.is_none() {
             let until = Instant::now() + idle;
             self.silent_until = Some(until);
@@ -116,25 +116,31 @@ impl Body for Reply {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let this = self.get_mut();
-        let polled = match &mut this.carrier {
+        let (polled, is_done) = match &mut this.carrier {
             Carrier::None => return Poll::Ready(None),
-            Carrier::Stream(_) => Pin::new(&mut this.body).poll_frame(cx),
-            Carrier::Line(line, _) => poll_line(&mut this.body, line, cx),
+            Carrier::Line(line, _) => {
+                let polled = line.poll_body(cx).map_ok(Frame::data);
+                (polled, line.framing().is_done())
+            }
+            Carrier::Stream(body, _) => {
+                let polled = Pin::new(&mut *body).poll_frame(cx).map_err(|error| Error::broken(&error));
+                (polled, body.is_end_stream())
+            }
         };
         match polled {
             Poll::Ready(Some(Ok(frame))) => {
                 this.silent_until = None;
-                if this.body.is_end_stream() {
-                    this.release(cx);
+                if is_done {
+                    this.release();
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(error))) => {
                 this.carrier = Carrier::None;
-                Poll::Ready(Some(Err(Error::broken(&error))))
+                Poll::Ready(Some(Err(error)))
             }
             Poll::Ready(None) => {
-                this.release(cx);
+                this.release();
                 Poll::Ready(None)
             }
             Poll::Pending => {
@@ -151,21 +157,12 @@ impl Body for Reply {
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        match &self.carrier {
+            Carrier::Line(line, _) => {
+                line.framing().left().map_or_else(SizeHint::default, SizeHint::with_exact)
+            }
+            Carrier::Stream(body, _) => body.size_hint(),
+            Carrier::None => SizeHint::with_exact(0),
+        }
     }
-}
-
-/// Takes a frame from the body, letting the connection read it where it is not there yet.
-fn poll_line(
-    body: &mut Incoming,
-    line: &mut Line,
-    cx: &mut Context<'_>,
-) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-    // The connection's waker is enough: nothing else puts frames into the body.
-    let quiet = &mut Context::from_waker(Waker::noop());
-    if let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(quiet) {
-        return Poll::Ready(frame);
-    }
-    line.poll(cx);
-    Pin::new(body).poll_frame(quiet)
 }

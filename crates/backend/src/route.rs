@@ -2,22 +2,24 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use catalog::endpoint::{Endpoint, Header};
-use http::header::HOST;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri};
+use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::{HeaderName, HeaderValue, Method, Request, Uri};
+use http_body_util::Full;
 
 use crate::error::Error;
+use crate::outgoing::Outgoing;
 use crate::pool::Host;
 
 /// An endpoint made ready for requests.
 pub(crate) struct Route {
     /// Whom to connect to.
     pub(crate) host: Arc<Host>,
-    authority: HeaderValue,
-    /// Path and query, as HTTP/1 wants it.
-    path: Uri,
+    /// What follows the method in an HTTP/1 head: path, version, host, and the endpoint's headers.
+    head: Vec<u8>,
     /// With scheme and authority, as HTTP/2 wants it.
-    whole: Uri,
+    uri: Uri,
     headers: Vec<(HeaderName, HeaderValue)>,
     /// What `headers` were made of.
     source: Vec<Header>,
@@ -26,28 +28,26 @@ pub(crate) struct Route {
 impl Route {
     /// Prepares an endpoint. Fails, as unreachable, where its headers cannot be sent.
     pub(crate) fn new(endpoint: &Endpoint, host: Arc<Host>) -> Result<Self, Error> {
+        let unusable = |what: &str| Error::unreachable(format!("the endpoint's {what} cannot be sent"));
         let url = &endpoint.url;
         let path = match url.query() {
             Some(query) => format!("{}?{query}", url.path()),
             None => url.path().to_owned(),
         };
         let authority = authority(endpoint);
-        let whole = format!("{}://{authority}{path}", url.scheme());
-        let unusable = |what: &str| Error::unreachable(format!("the endpoint's {what} cannot be sent"));
+        let uri = format!("{}://{authority}{path}", url.scheme()).parse().map_err(|_| unusable("URL"))?;
         let headers = endpoint.headers.iter().map(|header| {
             let name = HeaderName::from_bytes(header.name.as_bytes()).ok()?;
             let mut value = HeaderValue::from_str(header.value.reveal()).ok()?;
             value.set_sensitive(true);
             Some((name, value))
         });
-        Ok(Self {
-            host,
-            authority: HeaderValue::from_str(&authority).map_err(|_| unusable("host"))?,
-            path: path.parse().map_err(|_| unusable("path"))?,
-            whole: whole.parse().map_err(|_| unusable("URL"))?,
-            headers: headers.collect::<Option<_>>().ok_or_else(|| unusable("headers"))?,
-            source: endpoint.headers.clone(),
-        })
+        let headers: Vec<_> = headers.collect::<Option<_>>().ok_or_else(|| unusable("headers"))?;
+        let mut head = format!(" {path} HTTP/1.1\r\nhost: {authority}\r\n").into_bytes();
+        for (name, value) in &headers {
+            write_header(name, value, &mut head);
+        }
+        Ok(Self { host, head, uri, headers, source: endpoint.headers.clone() })
     }
 
     /// Says whether the endpoint's headers are still those the route was made of.
@@ -55,24 +55,50 @@ impl Route {
         self.source == endpoint.headers
     }
 
-    /// Adds the endpoint's own headers; they win over the caller's.
-    pub(crate) fn dress(&self, headers: &mut HeaderMap) {
+    /// Writes a request's HTTP/1 head. The endpoint's headers and those that frame the body are ours.
+    pub(crate) fn write_head(&self, outgoing: &Outgoing, head: &mut Vec<u8>) {
+        head.extend_from_slice(outgoing.method.as_str().as_bytes());
+        head.extend_from_slice(&self.head);
+        for (name, value) in &outgoing.headers {
+            let is_ours = [HOST, CONTENT_LENGTH, TRANSFER_ENCODING].contains(name) || self.sets(name);
+            if !is_ours {
+                write_header(name, value, head);
+            }
+        }
+        if !outgoing.body.is_empty() || outgoing.method == Method::POST {
+            head.extend_from_slice(b"content-length: ");
+            head.extend_from_slice(outgoing.body.len().to_string().as_bytes());
+            head.extend_from_slice(b"\r\n");
+        }
+        head.extend_from_slice(b"\r\n");
+    }
+
+    /// Makes an HTTP/2 request.
+    pub(crate) fn to_request(&self, outgoing: &Outgoing) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(outgoing.body.clone()));
+        *request.method_mut() = outgoing.method.clone();
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = outgoing.headers.clone();
+        let headers = request.headers_mut();
+        for ours in [HOST, CONTENT_LENGTH, TRANSFER_ENCODING] {
+            headers.remove(ours);
+        }
         for (name, value) in &self.headers {
             headers.insert(name.clone(), value.clone());
         }
+        request
     }
 
-    /// Gives a request its HTTP/1 form.
-    pub(crate) fn aim_http1<B>(&self, request: &mut Request<B>) {
-        *request.uri_mut() = self.path.clone();
-        request.headers_mut().insert(HOST, self.authority.clone());
+    fn sets(&self, name: &HeaderName) -> bool {
+        self.headers.iter().any(|(ours, _)| ours == name)
     }
+}
 
-    /// Gives a request its HTTP/2 form.
-    pub(crate) fn aim_http2<B>(&self, request: &mut Request<B>) {
-        *request.uri_mut() = self.whole.clone();
-        request.headers_mut().remove(HOST);
-    }
+fn write_header(name: &HeaderName, value: &HeaderValue, head: &mut Vec<u8>) {
+    head.extend_from_slice(name.as_str().as_bytes());
+    head.extend_from_slice(b": ");
+    head.extend_from_slice(value.as_bytes());
+    head.extend_from_slice(b"\r\n");
 }
 
 /// Returns host and port, the port only where it is not the scheme's own.

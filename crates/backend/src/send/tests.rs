@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use catalog::endpoint::{Header, Secret};
 use http::StatusCode;
 use http_body::Body;
