@@ -108,8 +108,8 @@ fn parse(head: &Bytes) -> Result<Head, &'static str> {
     }
     let framing = match (status, coding, length) {
         (StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED, ..) => Framing::Done,
-        (_, status, _) if status == Some(true) => Framing::CHUNKED,
-        (_, Some(_), _) => Framing::UntilClose,
+        (_, Some(true), _) => Framing::CHUNKED,
+        (_, Some(false), _) => Framing::UntilClose,
         (_, None, Some(length)) => Framing::of_length(length),
         (_, None, None) => Framing::UntilClose,
     };

@@ -99,6 +99,8 @@ impl Backends {
         }
         if table.routes.len() >= MAX_ROUTES {
             table.routes.clear();
+            // Those in use are held by the requests on them.
+            table.hosts.retain(|_, host| Arc::strong_count(host) > 1);
         }
         let host = table.host(endpoint, &self.settings);
         let route = Arc::new(Route::new(endpoint, host)?);
