@@ -12,8 +12,10 @@ use mcp::sse;
 
 use crate::error::Error;
 use crate::forward::Back;
-use crate::outbound::{Body, Hold, MAX_EVENT_BYTES};
-use crate::relay::{Passed, Relay};
+use crate::hold::Hold;
+use crate::outbound::{Body, MAX_EVENT_BYTES};
+use crate::parked::ParkedCall;
+use crate::relay::{Dress, Passed, Relay};
 use crate::reply::{self, JSON};
 
 /// A JSON answer up to this size is read whole and sent with its head in one write; a larger one streams.
@@ -68,6 +70,16 @@ pub(crate) async fn to_client(
     }
 }
 
+/// Says whether an answer is JSON.
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
+    matches!(content(headers), Content::Json)
+}
+
+/// Says whether an answer is an event stream.
+pub(crate) fn is_events(headers: &HeaderMap) -> bool {
+    matches!(content(headers), Content::Events)
+}
+
 enum Content {
     Json,
     Events,
@@ -86,11 +98,11 @@ fn content(headers: &HeaderMap) -> Content {
     }
 }
 
-async fn json(status: StatusCode, back: Back, expected: Expected<'_>) -> Result<Response<Body>, Error> {
+async fn json(status: StatusCode, back: Back, mut expected: Expected<'_>) -> Result<Response<Body>, Error> {
     let failed = |error: backend::Error| Error::of_backend(expected.server, &error);
     let whole = match back {
         Back::Read(bytes) => bytes,
-        Back::Coming(reply) if expected.relay.restore.is_some() => {
+        Back::Coming(reply) if expected.relay.rewrites() => {
             reply.collect(MAX_REWRITTEN_BYTES).await.map_err(failed)?
         }
         Back::Coming(reply) => match whole(reply, MAX_WHOLE_BYTES).await.map_err(failed)? {
@@ -110,7 +122,10 @@ async fn json(status: StatusCode, back: Back, expected: Expected<'_>) -> Result<
         let reason = "it answered JSON that is empty or cut off".into();
         return Err(Error::Unusable { server: expected.server.into(), reason });
     }
-    Ok(reply::json(status, expected.relay.restored(whole)))
+    expected.hold.complete();
+    // Legacy clients read an error only from a 2xx answer; modern backends give some other statuses.
+    let status = if matches!(expected.relay.dress, Dress::ToLegacy { .. }) { StatusCode::OK } else { status };
+    Ok(reply::json(status, expected.relay.finished(whole)))
 }
 
 async fn events(back: Back, expected: Expected<'_>) -> Result<Response<Body>, Error> {
@@ -120,18 +135,38 @@ async fn events(back: Back, expected: Expected<'_>) -> Result<Response<Body>, Er
             reason: "its stream was cut off".into(),
         });
     };
+    let decoder = sse::Decoder::new(MAX_EVENT_BYTES);
     if !expected.accepts.events {
-        let answer = last_answer(reply, expected.server, &expected.relay).await?;
-        return Ok(reply::json(StatusCode::OK, answer));
+        let Expected { hold, relay, server, .. } = expected;
+        let call = ParkedCall { reply, decoder, hold, relay, open: Vec::new() };
+        return Ok(reply::json(StatusCode::OK, last_answer(call, server).await?));
     }
-    let body = if expected.is_untouched && expected.relay.restore.is_none() {
+    let body = if expected.is_untouched && !expected.relay.rewrites() {
         Body::raw_events(reply, expected.hold, None)
     } else {
-        let message = format!("Backend server gave no answer: {}", expected.server);
-        let unanswered = error_body(expected.id, code::UNUSABLE_ANSWER, &message, None);
-        Body::relayed_events(reply, expected.hold, expected.relay, unanswered)
+        let unanswered = unanswered(expected.id, expected.server);
+        Body::relayed_events(reply, expected.hold, expected.relay, decoder, unanswered)
     };
     Ok(stream(body))
+}
+
+fn unanswered(id: Option<&[u8]>, server: &str) -> Bytes {
+    let message = format!("Backend server gave no answer: {server}");
+    error_body(id, code::UNUSABLE_ANSWER, &message, None)
+}
+
+/// The rest of the answer to a call that was parked and goes on.
+pub(crate) async fn of_parked(
+    call: ParkedCall,
+    accepts: Accepts,
+    server: &str,
+) -> Result<Response<Body>, Error> {
+    if !accepts.events {
+        return Ok(reply::json(StatusCode::OK, last_answer(call, server).await?));
+    }
+    let ParkedCall { reply, decoder, hold, relay, .. } = call;
+    let unanswered = unanswered(hold.ticket.as_ref().map(|ticket| &ticket.id[..]), server);
+    Ok(stream(Body::relayed_events(reply, hold, relay, decoder, unanswered)))
 }
 
 /// Dresses a body as an event stream that nothing on the way may hold back.
@@ -144,25 +179,34 @@ pub(crate) fn stream(body: Body) -> Response<Body> {
     response
 }
 
-/// Reads a stream until the answer in it, for a client that takes only JSON.
-async fn last_answer(mut reply: Reply, server: &str, relay: &Relay) -> Result<Bytes, Error> {
-    let mut decoder = sse::Decoder::new(MAX_EVENT_BYTES);
+/// Reads a stream until the answer in it, for a client that takes only JSON. Where the backend asks, the call
+/// is parked and the answer is its question.
+async fn last_answer(mut call: ParkedCall, server: &str) -> Result<Bytes, Error> {
     let unusable = |reason: &str| Error::Unusable { server: server.into(), reason: reason.into() };
-    while let Some(frame) = reply.frame().await {
-        let frame = frame.map_err(|error| Error::of_backend(server, &error))?;
-        let Ok(data) = frame.into_data() else { continue };
-        decoder.push(data);
-        while let Some(event) = decoder.next() {
+    loop {
+        while let Some(event) = call.decoder.next() {
             let event = event.map_err(|_| unusable("it sent an event too long to read"))?;
             if event.data.is_empty() {
                 continue;
             }
-            if let Passed::Answer(answer) = relay.pass(event.data) {
-                return Ok(answer);
+            match call.relay.pass(event.data) {
+                Passed::Answer(answer) => {
+                    call.hold.complete();
+                    return Ok(answer);
+                }
+                Passed::Question { id, question } => call.open.push((id, question)),
+                Passed::Nothing | Passed::Message(_) => {}
             }
         }
+        if let Some(errand) = call.relay.errand.clone().filter(|_| !call.open.is_empty()) {
+            return Ok(errand.shared.parked.park(call, &errand.shared.opaque));
+        }
+        let frame = call.reply.frame().await.ok_or_else(|| unusable("its stream ended without an answer"))?;
+        let frame = frame.map_err(|error| Error::of_backend(server, &error))?;
+        if let Ok(data) = frame.into_data() {
+            call.decoder.push(data);
+        }
     }
-    Err(unusable("its stream ended without an answer"))
 }
 
 /// How far a body was read.

@@ -1,13 +1,12 @@
 //! A registered server: the version's backend gets the message as it is, and the client the answer.
 
-use std::sync::Arc;
-
 use backend::Outgoing;
 use bytes::Bytes;
 use catalog::access::Principal;
+use catalog::endpoint::Era;
 use http::header::ACCEPT;
 use http::{HeaderMap, HeaderValue, Method as Verb, Response, StatusCode};
-use mcp::headers::{LAST_EVENT_ID, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID};
+use mcp::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 use mcp::message::Kind;
 use mcp::method::Method;
 use mcp::rewrite::{Edit, splice};
@@ -15,23 +14,33 @@ use routing::target::ServerTarget;
 use routing::version::VersionTarget;
 
 use crate::answer::{self, Expected};
+use crate::bridged;
 use crate::choice::{Choice, choose};
 use crate::error::Error;
+use crate::exchange::{self, Exchange};
 use crate::flights::Airborne;
 use crate::forward::{self, Back, EVENTS, Patient};
+use crate::hold::Hold;
 use crate::opaque::DirectSession;
-use crate::outbound::{Body, Hold};
+use crate::outbound::Body;
 use crate::plane::{Call, Front, Plane};
 use crate::relay::{Relay, RestoreId};
+use crate::reply;
 
-/// Headers of 2026-07-28 that mirror parameters of a tool.
-const PARAMETER_PREFIX: &str = "mcp-param-";
-
-/// Answers a POST. The second value says which version was asked, for the answer's headers.
+/// Answers a POST.
 pub(crate) async fn post(call: Call, choice: &Choice) -> Result<Response<Body>, Error> {
-    match call.front {
-        Front::Legacy => legacy(call, choice).await,
-        Front::Modern => modern(call, &choice.version).await,
+    let back = exchange::back_era(&choice.version, call.front);
+    match (call.front, back) {
+        (Front::Legacy, Era::Legacy) => legacy(call, choice).await,
+        (Front::Legacy, Era::Modern) => bridged::legacy(call, choice).await,
+        (Front::Modern, _) if call.outline.kind == Kind::Notification => {
+            Ok(reply::empty(StatusCode::ACCEPTED))
+        }
+        (Front::Modern, Era::Legacy) => bridged::modern(call, &choice.version).await,
+        (Front::Modern, Era::Modern) => {
+            let version = choice.version.clone();
+            exchange::run(Exchange { call, version, session: None, renamed: None }).await
+        }
     }
 }
 
@@ -70,7 +79,7 @@ async fn legacy(call: Call, choice: &Choice) -> Result<Response<Body>, Error> {
     let restore =
         own.zip(call.outline.id).map(|(own, id)| RestoreId { own, clients: call.body.slice(id.range()) });
     let patience = call.plane.shared.settings.patience;
-    let answer = send(&call.plane, version, forward::post(headers, body));
+    let answer = forward::send(&call.plane.backends, version, forward::post(headers, body));
     let answer = Patient::new(answer, patience).await?;
     let session = answer.headers().get(SESSION_ID).cloned();
     let is_initialize = call.outline.method == Method::Initialize;
@@ -78,8 +87,8 @@ async fn legacy(call: Call, choice: &Choice) -> Result<Response<Body>, Error> {
         server: version.key.path.as_str(),
         accepts: call.accepts,
         id: call.id().filter(|_| call.outline.kind == Kind::Request),
-        hold: Hold { airborne, patience: Some(patience) },
-        relay: Relay { errand: None, may_ask: true, restore },
+        hold: Hold::patient(patience, airborne),
+        relay: Relay { restore, ..Relay::untouched() },
         is_untouched: true,
     };
     let mut response = answer::to_client(answer, expected).await?;
@@ -120,39 +129,19 @@ fn wrap(call: &Call, version: &VersionTarget, session: &HeaderValue) -> Result<H
     Ok(HeaderValue::from_str(&wrapped).expect("base64url is printable"))
 }
 
-async fn modern(call: Call, version: &Arc<VersionTarget>) -> Result<Response<Body>, Error> {
-    let mut headers = forward::carried_headers(&call.headers);
-    for name in [PROTOCOL_VERSION, METHOD, NAME] {
-        if let Some(value) = call.headers.get(&name) {
-            headers.insert(name, value.clone());
-        }
-    }
-    for (name, value) in &call.headers {
-        if name.as_str().starts_with(PARAMETER_PREFIX) {
-            headers.append(name.clone(), value.clone());
-        }
-    }
-    let answer = send(&call.plane, version, forward::post(headers, call.body.clone())).await?;
-    let expected = Expected {
-        server: version.key.path.as_str(),
-        accepts: call.accepts,
-        id: call.id().filter(|_| call.outline.kind == Kind::Request),
-        hold: Hold::default(),
-        relay: Relay { errand: None, may_ask: false, restore: None },
-        is_untouched: true,
-    };
-    answer::to_client(answer, expected).await
-}
-
 /// Opens the GET stream of a session.
 pub(crate) async fn listen(
     plane: &Plane,
     headers: &HeaderMap,
     choice: &Choice,
+    principal: &Principal,
 ) -> Result<Response<Body>, Error> {
+    if choice.session.as_ref().is_some_and(DirectSession::is_ours) {
+        return bridged::listen(plane, headers, choice, principal).await;
+    }
     let outgoing =
         Outgoing { method: Verb::GET, headers: session_headers(headers, choice)?, body: Bytes::new() };
-    let answer = send(plane, &choice.version, outgoing).await?;
+    let answer = forward::send(&plane.backends, &choice.version, outgoing).await?;
     let server = choice.version.key.path.as_str();
     let (head, back) = answer.into_parts();
     match back {
@@ -174,16 +163,20 @@ pub(crate) async fn end(
     plane: &Plane,
     headers: &HeaderMap,
     choice: &Choice,
+    principal: &Principal,
 ) -> Result<Response<Body>, Error> {
+    if choice.session.as_ref().is_some_and(DirectSession::is_ours) {
+        return bridged::end(plane, headers, choice, principal).await;
+    }
     let outgoing =
         Outgoing { method: Verb::DELETE, headers: session_headers(headers, choice)?, body: Bytes::new() };
-    let answer = send(plane, &choice.version, outgoing).await?;
+    let answer = forward::send(&plane.backends, &choice.version, outgoing).await?;
     if answer.status() == StatusCode::METHOD_NOT_ALLOWED {
         return Err(Error::MethodNotAllowed { allow: "GET, POST" });
     }
     let status = answer.status();
     if status.is_success() {
-        return Ok(crate::reply::empty(status));
+        return Ok(reply::empty(status));
     }
     answer::to_client(answer, about_session(choice.version.key.path.as_str())).await
 }
@@ -211,21 +204,7 @@ fn about_session(server: &str) -> Expected<'_> {
         accepts: mcp::headers::Accepts { json: true, events: true },
         id: None,
         hold: Hold::default(),
-        relay: Relay { errand: None, may_ask: false, restore: None },
+        relay: Relay::untouched(),
         is_untouched: true,
-    }
-}
-
-/// Sends to a version's backend, owning all it needs, so that it can outlive its client.
-fn send(
-    plane: &Plane,
-    version: &Arc<VersionTarget>,
-    outgoing: Outgoing,
-) -> impl Future<Output = Result<Response<Back>, Error>> + Send + use<> {
-    let (backends, version) = (plane.backends.clone(), version.clone());
-    async move {
-        let answer = backends.send(&version.endpoint, outgoing).await;
-        let answer = answer.map_err(|error| Error::of_backend(version.key.path.as_str(), &error))?;
-        Ok(answer.map(Back::Coming))
     }
 }

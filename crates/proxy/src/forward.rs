@@ -60,6 +60,20 @@ pub(crate) fn post(mut headers: HeaderMap, body: Bytes) -> Outgoing {
     Outgoing { method: Method::POST, headers, body }
 }
 
+/// Sends to a version's backend, owning all it needs, so that it can outlive its client.
+pub(crate) fn send(
+    backends: &Arc<Backends>,
+    version: &Arc<VersionTarget>,
+    outgoing: Outgoing,
+) -> impl Future<Output = Result<Response<Back>, Error>> + Send + use<> {
+    let (backends, version) = (backends.clone(), version.clone());
+    async move {
+        let answer = backends.send(&version.endpoint, outgoing).await;
+        let answer = answer.map_err(|error| Error::of_backend(version.key.path.as_str(), &error))?;
+        Ok(answer.map(Back::Coming))
+    }
+}
+
 /// One message for one backend session of one client session.
 #[derive(Clone)]
 pub(crate) struct Errand {
@@ -143,7 +157,8 @@ impl Errand {
         let greeting = greeting.map_err(|error| Error::of_backend(self.server(), &error))?;
         let id = greeting.session.as_deref().map(HeaderValue::from_str).transpose();
         let id = id.map_err(|_| self.unusable("its session id is not printable"))?;
-        let open = BackendSession { id, revision: greeting.revision };
+        let endpoint = Some(self.version.endpoint.clone());
+        let open = BackendSession { id, revision: greeting.revision, endpoint };
         self.take_up(&open).await;
         let open = slot.set(open);
         self.shared.sessions.keep(&self.session);

@@ -4,20 +4,27 @@
 
 mod admit;
 mod answer;
+mod bridged;
 mod cancel;
 mod choice;
 mod direct;
 mod error;
+mod exchange;
 mod flights;
 mod forward;
+mod hold;
 mod inbound;
+mod kept;
 mod metadata;
 mod metrics;
 mod opaque;
 pub mod outbound;
+mod parked;
 mod plane;
 mod relay;
 mod reply;
+mod resume;
+mod rounds;
 pub mod sessions;
 pub mod shared;
 mod virtual_server;
@@ -147,7 +154,10 @@ impl Proxy {
                 choice.dress(response.headers_mut());
                 Ok(response)
             }
-            Target::Virtual(target) => virtual_server::legacy(call, target).await,
+            Target::Virtual(target) => match front {
+                Front::Legacy => virtual_server::legacy(call, target).await,
+                Front::Modern => virtual_server::modern(call, target).await,
+            },
         }
     }
 
@@ -173,8 +183,8 @@ impl Proxy {
             Target::Server(server) => {
                 let choice = direct::choose_version(plane, server, headers, principal, true)?;
                 let mut response = match is_get {
-                    true => direct::listen(plane, headers, &choice).await?,
-                    false => direct::end(plane, headers, &choice).await?,
+                    true => direct::listen(plane, headers, &choice, principal).await?,
+                    false => direct::end(plane, headers, &choice, principal).await?,
                 };
                 choice.dress(response.headers_mut());
                 Ok(response)

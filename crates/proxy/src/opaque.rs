@@ -2,6 +2,7 @@
 //! session ids and cursors. Sealed, so that nobody can make or change one, and bound to caller and path.
 
 use auth::Seal;
+use catalog::VersionKey;
 use catalog::access::Principal;
 use mcp::era::Revision;
 
@@ -76,17 +77,32 @@ impl Opaque {
     ) -> Option<VirtualSession> {
         let sealed = text.strip_prefix(VIRTUAL_PREFIX)?;
         let plain = String::from_utf8(self.seal.open(sealed, &binding("virtual", path, principal))?).ok()?;
-        let mut parts = plain.splitn(4, '\n');
-        let (id, revision) = (parts.next()?, Revision::parse(parts.next()?)?);
-        let length: usize = parts.next()?.parse().ok()?;
-        let rest = parts.next()?;
-        let (capabilities, client_info) = (rest.get(..length)?, rest.get(length..)?);
-        Some(VirtualSession {
-            id: id.into(),
-            revision,
-            capabilities: capabilities.into(),
-            client_info: client_info.into(),
-        })
+        VirtualSession::from_text(&plain)
+    }
+
+    /// Makes the `requestState` of a parked call.
+    pub(crate) fn wrap_state(
+        &self,
+        name: &str,
+        digest: u64,
+        key: &VersionKey,
+        principal: &Principal,
+    ) -> String {
+        let plain = format!("{name} {digest}");
+        self.seal.seal(plain.as_bytes(), &binding("state", &state_path(key), principal))
+    }
+
+    /// Reads one back: the name of the parked call and the digest of what it asked.
+    pub(crate) fn unwrap_state(
+        &self,
+        text: &str,
+        key: &VersionKey,
+        principal: &Principal,
+    ) -> Option<(String, u64)> {
+        let bound = binding("state", &state_path(key), principal);
+        let plain = String::from_utf8(self.seal.open(text, &bound)?).ok()?;
+        let (name, digest) = plain.split_once(' ')?;
+        Some((name.into(), digest.parse().ok()?))
     }
 
     /// Makes a cursor of ours into a list of `fingerprint`.
@@ -114,6 +130,48 @@ impl Opaque {
     }
 }
 
+/// Begins what stands for a session of our own; no session id of a backend holds it.
+const OURS: char = '\n';
+
+impl DirectSession {
+    /// Makes the session of a legacy client with a modern backend, which has none.
+    pub(crate) fn ours(label: &str, session: &VirtualSession) -> Self {
+        Self { label: label.into(), session: format!("{OURS}{}", session.to_text()) }
+    }
+
+    /// Says whether there is no session at the backend behind it.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.session.starts_with(OURS)
+    }
+
+    /// Reads what a session of our own holds.
+    pub(crate) fn read_ours(&self) -> Option<VirtualSession> {
+        VirtualSession::from_text(self.session.strip_prefix(OURS)?)
+    }
+}
+
+impl VirtualSession {
+    /// Writes it as the text that is sealed.
+    pub(crate) fn to_text(&self) -> String {
+        let Self { id, revision, capabilities, client_info } = self;
+        format!("{id}\n{}\n{}\n{capabilities}{client_info}", revision.as_str(), capabilities.len())
+    }
+
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
+        let mut parts = text.splitn(4, '\n');
+        let (id, revision) = (parts.next()?, Revision::parse(parts.next()?)?);
+        let length: usize = parts.next()?.parse().ok()?;
+        let rest = parts.next()?;
+        let (capabilities, client_info) = (rest.get(..length)?, rest.get(length..)?);
+        Some(Self {
+            id: id.into(),
+            revision,
+            capabilities: capabilities.into(),
+            client_info: client_info.into(),
+        })
+    }
+}
+
 /// Keeps what a client said of itself short enough to travel in a header: where it is too long, an object
 /// of only those members that MCP defines, without what is in them.
 pub(crate) fn carried(json: &str, known: &[&str], fallback: &str) -> Box<str> {
@@ -131,9 +189,15 @@ pub(crate) fn carried(json: &str, known: &[&str], fallback: &str) -> Box<str> {
     if kept.is_empty() { fallback.into() } else { format!("{{{}}}", kept.join(",")).into() }
 }
 
+fn state_path(key: &VersionKey) -> String {
+    format!("{}:{}", key.path, key.label)
+}
+
 fn binding(kind: &str, path: &str, principal: &Principal) -> Vec<u8> {
     let mut bound = Vec::with_capacity(64 + path.len());
-    for part in [kind, path, &principal.subject, &principal.issuer] {
+    // A token issued to the subject "anonymous" is not the anonymous caller.
+    let credential = if principal.token.is_some() { "own" } else { "" };
+    for part in [kind, path, &principal.subject, &principal.issuer, credential] {
         bound.extend_from_slice(part.as_bytes());
         bound.push(0);
     }

@@ -8,13 +8,15 @@ use std::time::Duration;
 use backend::Reply;
 use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
+use mcp::bridge::InputRequest;
 use mcp::sse;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, Sleep};
 
-use crate::flights::Airborne;
 use crate::forward::{drain, spawn_if_running};
+use crate::hold::Hold;
+use crate::parked::ParkedCall;
 use crate::relay::{Passed, Relay};
 
 /// Longest single event of a backend's stream that is taken apart.
@@ -70,15 +72,6 @@ struct Merged {
     closing: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
-/// What lives as long as the answer.
-#[derive(Default)]
-pub(crate) struct Hold {
-    /// The request's place among those under way.
-    pub(crate) airborne: Option<Airborne>,
-    /// How long the backend may go on when the client is gone; `None` ends it at once.
-    pub(crate) patience: Option<Duration>,
-}
-
 struct Silence {
     since: Instant,
     timer: Option<Pin<Box<Sleep>>>,
@@ -110,8 +103,13 @@ impl Body {
     }
 
     /// Takes an event stream apart and hands on what concerns the client.
-    pub(crate) fn relayed_events(reply: Reply, hold: Hold, relay: Relay, unanswered: Bytes) -> Self {
-        let decoder = sse::Decoder::new(MAX_EVENT_BYTES);
+    pub(crate) fn relayed_events(
+        reply: Reply,
+        hold: Hold,
+        relay: Relay,
+        decoder: sse::Decoder,
+        unanswered: Bytes,
+    ) -> Self {
         let decoded = Decoded { relay, decoder, ready: VecDeque::new(), has_answered: false, unanswered };
         let silence = Silence::new();
         let relay = Some(decoded);
@@ -168,6 +166,7 @@ impl Passing {
         let frame = ready!(Pin::new(reply).poll_frame(cx));
         if !matches!(frame, Some(Ok(_))) {
             self.reply = None;
+            self.hold.complete();
         }
         Poll::Ready(frame)
     }
@@ -205,17 +204,20 @@ impl Events {
                 }
                 (None, end) => {
                     self.reply = None;
+                    self.hold.complete();
                     return Poll::Ready(end);
                 }
                 (Some(decoded), Some(Ok(frame))) => {
-                    if let Ok(data) = frame.into_data()
-                        && !decoded.take_in(data)
-                    {
-                        self.reply = None;
+                    let Ok(data) = frame.into_data() else { continue };
+                    match decoded.take_in(data) {
+                        Taken::All => {}
+                        Taken::TooLong => self.reply = None,
+                        Taken::Questions(open) => self.park(open),
                     }
                 }
                 (Some(decoded), _) => {
                     self.reply = None;
+                    self.hold.complete();
                     decoded.finish();
                 }
             }
@@ -223,14 +225,40 @@ impl Events {
     }
 }
 
+/// What came of some bytes of a backend.
+enum Taken {
+    All,
+    TooLong,
+    /// The backend asks, and the client is one that answers with another request.
+    Questions(Vec<(Bytes, InputRequest)>),
+}
+
+impl Events {
+    /// Parks the call behind this stream, and ends the stream with its questions.
+    fn park(&mut self, open: Vec<(Bytes, InputRequest)>) {
+        let (Some(reply), Some(decoded)) = (self.reply.take(), self.relay.as_mut()) else { return };
+        let Some(errand) = decoded.relay.errand.clone() else { return };
+        let decoder = std::mem::replace(&mut decoded.decoder, sse::Decoder::new(0));
+        let relay = std::mem::replace(&mut decoded.relay, Relay::untouched());
+        let hold = std::mem::take(&mut self.hold);
+        let asking = errand
+            .shared
+            .parked
+            .park(ParkedCall { reply, decoder, hold, relay, open }, &errand.shared.opaque);
+        decoded.has_answered = true;
+        decoded.ready.push_back(sse::encode(&asking, None));
+    }
+}
+
 impl Decoded {
-    /// Takes in bytes of the backend. Says whether to go on: not with an event longer than any may be.
-    fn take_in(&mut self, data: Bytes) -> bool {
+    /// Takes in bytes of the backend and passes on the messages in them.
+    fn take_in(&mut self, data: Bytes) -> Taken {
         self.decoder.push(data);
+        let mut questions = Vec::new();
         while let Some(event) = self.decoder.next() {
             let Ok(event) = event else {
                 self.finish();
-                return false;
+                return Taken::TooLong;
             };
             if event.data.is_empty() {
                 continue;
@@ -242,9 +270,10 @@ impl Decoded {
                     self.has_answered = true;
                     self.ready.push_back(sse::encode(&data, None));
                 }
+                Passed::Question { id, question } => questions.push((id, question)),
             }
         }
-        true
+        if questions.is_empty() { Taken::All } else { Taken::Questions(questions) }
     }
 
     /// The backend's stream is over: the client gets an error in place of an answer that did not come.

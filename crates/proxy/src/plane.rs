@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
+use auth::Issuer;
 use backend::Backends;
 use bytes::Bytes;
 use catalog::access::Principal;
 use http::HeaderMap;
+use mcp::era::Revision;
 use mcp::headers::Accepts;
-use mcp::message::Outline;
+use mcp::message::{Outline, text};
 use routing::Table;
 
+use crate::error::Error;
+use crate::opaque::{VirtualSession, carried};
 use crate::shared::Shared;
 
 /// The data plane as one thread has it.
@@ -20,6 +24,7 @@ pub(crate) struct Plane {
 }
 
 /// One message a client posted, read and let in.
+#[derive(Clone)]
 pub(crate) struct Call {
     pub(crate) plane: Plane,
     /// The snapshot this request lives by.
@@ -52,4 +57,27 @@ impl Call {
         let params = self.outline.params?.of(&self.body);
         mcp::message::member(params, name).map(|span| span.of(params))
     }
+
+    /// Names a method that is not served here.
+    pub(crate) fn unknown_method(&self) -> Error {
+        let name = self.outline.method_name.and_then(|span| text(span.of(&self.body)));
+        Error::UnknownMethod(name.unwrap_or_default().into_owned())
+    }
+
+    /// Notes what a legacy client said of itself in `initialize`.
+    pub(crate) fn client_session(&self, revision: Revision) -> VirtualSession {
+        let object = |name| self.param(name).filter(|raw| raw.starts_with(b"{"));
+        let object = |name| object(name).and_then(|raw| std::str::from_utf8(raw).ok());
+        let capabilities = object("capabilities").unwrap_or("{}");
+        let client_info = object("clientInfo").unwrap_or(NAMELESS);
+        VirtualSession {
+            id: Issuer::new_id().to_string(),
+            revision,
+            capabilities: carried(capabilities, &["roots", "sampling", "elicitation"], "{}"),
+            client_info: carried(client_info, &["name", "version", "title"], NAMELESS),
+        }
+    }
 }
+
+/// A client that does not say its name.
+pub(crate) const NAMELESS: &str = r#"{"name":"unknown","version":"0"}"#;

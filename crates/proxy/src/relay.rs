@@ -1,13 +1,14 @@
 //! Messages that a backend sends on the way to its answer: which go to the client, and as what.
 
 use bytes::Bytes;
+use mcp::bridge::{self, Caching, InputRequest};
 use mcp::error::{code, error_body, result_body};
-use mcp::message::{Kind, Outline, Span};
+use mcp::message::{Kind, Outline, Span, member, text};
 use mcp::method::Method;
 use mcp::rewrite::{Edit, splice};
 
 use crate::forward::Errand;
-use crate::sessions::{Asked, MAX_ASKED};
+use crate::sessions::{Answer, Asked, MAX_ASKED};
 
 /// What becomes of one message of a backend.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,7 +19,30 @@ pub(crate) enum Passed {
     Message(Bytes),
     /// The answer itself.
     Answer(Bytes),
+    /// A question that ends the request: the client answers it with a request of its own (2026-07-28).
+    Question { id: Bytes, question: InputRequest },
 }
+
+/// What an answer wears when client and backend are of different eras.
+#[derive(Clone, Debug)]
+pub(crate) enum Dress {
+    /// Both sides are of one era.
+    Same,
+    /// A legacy backend's answer to a modern client.
+    ToModern {
+        method: Method,
+        caching: Option<Caching>,
+        uri: Option<String>,
+        /// Lowest level of log messages the client asked for; none without.
+        log_level: Option<usize>,
+    },
+    /// A modern backend's answer to a legacy client.
+    ToLegacy { method: Method },
+}
+
+/// Levels of RFC 5424 as MCP names them, the lowest first.
+pub(crate) const LEVELS: [&str; 8] =
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// Gives an answer the id its client used, where ours went upstream.
 #[derive(Clone, Debug)]
@@ -34,28 +58,50 @@ pub(crate) struct Relay {
     /// Whether the client can be asked on this very stream.
     pub(crate) may_ask: bool,
     pub(crate) restore: Option<RestoreId>,
+    pub(crate) dress: Dress,
 }
 
 impl Relay {
+    /// Hands on what both sides understand as it is.
+    pub(crate) fn untouched() -> Self {
+        Self { errand: None, may_ask: true, restore: None, dress: Dress::Same }
+    }
+
+    /// Says whether an answer must be read and changed.
+    pub(crate) fn rewrites(&self) -> bool {
+        self.restore.is_some() || !matches!(self.dress, Dress::Same)
+    }
+
     /// Decides about one message.
     pub(crate) fn pass(&self, data: Bytes) -> Passed {
         // An answer holds no key "method": inside a string its quotes would be escaped.
         if memchr::memmem::find(&data, b"\"method\"").is_none() {
-            return Passed::Answer(self.restored(data));
+            return Passed::Answer(self.finished(data));
         }
         let Ok(outline) = Outline::read(&data) else {
             tracing::debug!("a backend sent an event that is no JSON-RPC message");
             return Passed::Nothing;
         };
         match outline.kind {
-            Kind::Response => Passed::Answer(self.restored(data)),
+            Kind::Response => Passed::Answer(self.finished(data)),
             Kind::Notification => self.notification(&outline, data),
             Kind::Request => self.request(&outline, data),
         }
     }
 
-    /// Puts the client's id back.
-    pub(crate) fn restored(&self, data: Bytes) -> Bytes {
+    /// Puts the client's id back, and the answer into the dress of the client's era.
+    pub(crate) fn finished(&self, data: Bytes) -> Bytes {
+        let data = self.restored(data);
+        match &self.dress {
+            Dress::Same => data,
+            Dress::ToModern { method, caching, uri, .. } => {
+                bridge::answer_to_modern(&data, *method, caching.as_ref(), uri.as_deref())
+            }
+            Dress::ToLegacy { method } => bridge::answer_to_legacy(&data, *method),
+        }
+    }
+
+    fn restored(&self, data: Bytes) -> Bytes {
         let Some(restore) = &self.restore else { return data };
         match Outline::read(&data) {
             Ok(Outline { id: Some(id), .. }) if id.of(&data) == restore.own => {
@@ -73,8 +119,21 @@ impl Relay {
                 (errand.shared.hint)(errand.version.key.clone());
                 Passed::Nothing
             }
+            Method::Message if !self.wants_log(outline, &data) => Passed::Nothing,
+            Method::ResourceUpdated if matches!(self.dress, Dress::ToModern { .. }) => Passed::Nothing,
             _ => Passed::Message(data),
         }
+    }
+
+    /// Modern clients get log messages only where the request asked for them, at that level or above.
+    fn wants_log(&self, outline: &Outline, data: &[u8]) -> bool {
+        let Dress::ToModern { log_level, .. } = &self.dress else { return true };
+        let Some(lowest) = log_level else { return false };
+        let params = outline.params.map(|span| span.of(data)).unwrap_or_default();
+        let level = member(params, "level").and_then(|span| text(span.of(params)));
+        level
+            .and_then(|level| LEVELS.iter().position(|known| *known == level))
+            .is_some_and(|level| level >= *lowest)
     }
 
     fn request(&self, outline: &Outline, data: Bytes) -> Passed {
@@ -83,6 +142,9 @@ impl Relay {
         if outline.method == Method::Ping {
             errand.clone().post_aside(result_body(id.of(&data), b"{}"));
             return Passed::Nothing;
+        }
+        if self.may_ask && matches!(self.dress, Dress::ToModern { .. }) {
+            return self.question(outline, &data, id);
         }
         let asked = self.may_ask.then(|| ask(errand, outline, &data, id)).flatten();
         match asked {
@@ -101,6 +163,22 @@ impl Relay {
     }
 }
 
+impl Relay {
+    /// Makes a question of a request, for a client that answers with a request of its own.
+    fn question(&self, outline: &Outline, data: &Bytes, id: Span) -> Passed {
+        let name = outline.method_name.and_then(|span| text(span.of(data))).unwrap_or_default();
+        let params = outline.params.map_or(Bytes::from_static(b"{}"), |span| data.slice(span.range()));
+        let id = data.slice(id.range());
+        // The backend's id is unique within its session, and so among the open questions of a call.
+        let key = format!("{QUESTION_PREFIX}{}", String::from_utf8_lossy(&id).trim_matches('"'));
+        let question = InputRequest { key, method: outline.method, method_name: name.into_owned(), params };
+        Passed::Question { id, question }
+    }
+}
+
+/// Begins the keys of questions.
+const QUESTION_PREFIX: &str = "ask-";
+
 /// Notes a request of a backend and returns it under an id of ours; `None` where too many are open.
 fn ask(errand: &Errand, outline: &Outline, data: &Bytes, id: Span) -> Option<Bytes> {
     let progress_token = outline.meta.and_then(|meta| {
@@ -113,14 +191,19 @@ fn ask(errand: &Errand, outline: &Outline, data: &Bytes, id: Span) -> Option<Byt
     }
     let number = state.next_asked;
     state.next_asked += 1;
-    let asked = Asked { key: errand.version.key.clone(), id: data.slice(id.range()), progress_token };
-    state.asked.insert(number, asked);
+    let answer = Answer::ToBackend { key: errand.version.key.clone(), id: data.slice(id.range()) };
+    state.asked.insert(number, Asked { answer, progress_token });
     drop(state);
-    Some(splice(data, &mut [Edit { at: id, with: format!("\"{ASKED_PREFIX}{number}\"").into() }]))
+    Some(splice(data, &mut [Edit { at: id, with: asked_id(number).into() }]))
 }
 
 /// Begins the ids under which a client is asked.
 const ASKED_PREFIX: &str = "ask-";
+
+/// Returns the raw JSON of the id under which a client is asked.
+pub(crate) fn asked_id(number: u64) -> String {
+    format!("\"{ASKED_PREFIX}{number}\"")
+}
 
 /// Reads the number out of such an id, given as raw JSON.
 pub(crate) fn asked_number(id: &[u8]) -> Option<u64> {

@@ -3,11 +3,12 @@
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderValue, Response, StatusCode};
-use mcp::error::{code, error_body};
+use mcp::error::{code, error_body, result_body};
 use mcp::message::quote;
 
 use crate::error::Error;
 use crate::outbound::Body;
+use crate::plane::Call;
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -29,6 +30,12 @@ pub(crate) fn json(status: StatusCode, body: Bytes) -> Response<Body> {
     response
 }
 
+/// Answers a request with a result of our own.
+pub(crate) fn result(call: &Call, result: &[u8]) -> Response<Body> {
+    let id = call.id().expect("only requests are answered with a result");
+    json(StatusCode::OK, result_body(id, result))
+}
+
 /// Answers with a status and nothing else.
 pub(crate) fn empty(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::empty());
@@ -36,12 +43,14 @@ pub(crate) fn empty(status: StatusCode) -> Response<Body> {
     response
 }
 
+/// Turns an error into a JSON-RPC body, for a stream that has begun.
+pub(crate) fn body(error: &Error, asker: &Asker<'_>) -> Bytes {
+    error_body(asker.id, rpc_code(error, asker.is_modern), &error.to_string(), data(error).as_deref())
+}
+
 /// Turns an error into the answer the client gets.
 pub(crate) fn refuse(error: &Error, asker: &Asker<'_>) -> Response<Body> {
-    let status = status(error, asker.is_modern);
-    let code = rpc_code(error, asker.is_modern);
-    let body = error_body(asker.id, code, &error.to_string(), data(error).as_deref());
-    let mut response = json(status, body);
+    let mut response = json(status(error, asker.is_modern), body(error, asker));
     let headers = response.headers_mut();
     headers.insert(mcp::headers::ERROR_CLASS, HeaderValue::from_static(error.class()));
     match error {

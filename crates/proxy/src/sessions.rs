@@ -10,9 +10,11 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use backend::Backends;
 use bytes::Bytes;
 use catalog::VersionKey;
 use catalog::access::Principal;
+use catalog::endpoint::Endpoint;
 use catalog::time::Timestamp;
 use mcp::era::Revision;
 
@@ -73,6 +75,8 @@ pub(crate) struct ClientSession {
     pub(crate) principal: Principal,
     /// The virtual server's path.
     pub(crate) path: Box<str>,
+    /// Set for a session of our own, kept for modern clients: what ends it at the backends.
+    keeper: Option<Arc<Backends>>,
     last_used_ms: AtomicI64,
     state: Mutex<State>,
 }
@@ -98,11 +102,17 @@ pub(crate) struct State {
 
 /// A request of a backend that the client was asked to answer.
 pub(crate) struct Asked {
-    pub(crate) key: VersionKey,
-    /// The backend's own raw id.
-    pub(crate) id: Bytes,
+    pub(crate) answer: Answer,
     /// The progress token it gave, raw, so that the client's progress finds it.
     pub(crate) progress_token: Option<Bytes>,
+}
+
+/// Where a client's answer goes.
+pub(crate) enum Answer {
+    /// To a legacy backend, under its own raw id.
+    ToBackend { key: VersionKey, id: Bytes },
+    /// To a round of input that waits for it: the whole message.
+    ToRound(tokio::sync::oneshot::Sender<Bytes>),
 }
 
 /// Place of one backend session. Whoever holds `opening` greets; everybody else waits for it.
@@ -115,12 +125,14 @@ pub(crate) struct Slot {
 }
 
 /// An open session with a backend.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct BackendSession {
     /// The id it gave; `None` for a backend that gives none.
     pub(crate) id: Option<http::HeaderValue>,
     /// The revision agreed on.
     pub(crate) revision: Revision,
+    /// Where it was opened; unknown for one that another process opened.
+    pub(crate) endpoint: Option<Arc<Endpoint>>,
 }
 
 impl Slot {
@@ -186,6 +198,21 @@ impl ClientSession {
     }
 }
 
+impl Drop for ClientSession {
+    /// Nobody else would end a session of our own.
+    fn drop(&mut self) {
+        let Some(keeper) = self.keeper.take() else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        for (_, open) in self.open_backends() {
+            let id = open.id.as_ref().and_then(|id| id.to_str().ok()).map(str::to_owned);
+            if let (Some(id), Some(endpoint)) = (id, open.endpoint.clone()) {
+                let keeper = keeper.clone();
+                runtime.spawn(async move { keeper.end_session(&endpoint, &id, open.revision).await });
+            }
+        }
+    }
+}
+
 impl Sessions {
     pub(crate) fn new(store: Arc<dyn SessionStore>, settings: Settings) -> Self {
         let shards = (0..SHARDS).map(|_| Mutex::new(HashMap::new())).collect();
@@ -200,8 +227,32 @@ impl Sessions {
         path: &str,
         principal: &Principal,
     ) -> Arc<ClientSession> {
-        let session = self.make(sealed, path, principal, None);
+        let session = self.make(sealed, path, principal, None, None);
         self.shard(token).entry(token.into()).or_insert(session).clone()
+    }
+
+    /// Enters a session of our own, which ends at its backends when it has been idle.
+    pub(crate) fn enter_kept(
+        &self,
+        token: &str,
+        sealed: VirtualSession,
+        path: &str,
+        principal: &Principal,
+        keeper: Arc<Backends>,
+    ) -> Arc<ClientSession> {
+        let session = self.make(sealed, path, principal, None, Some(keeper));
+        self.shard(token).entry(token.into()).or_insert(session).clone()
+    }
+
+    /// Makes a session of our own that nobody else finds; it ends at its backends with its last user.
+    pub(crate) fn apart(
+        &self,
+        sealed: VirtualSession,
+        path: &str,
+        principal: &Principal,
+        keeper: Arc<Backends>,
+    ) -> Arc<ClientSession> {
+        self.make(sealed, path, principal, None, Some(keeper))
     }
 
     /// Finds a session in memory. The caller, path and token must be those it was made for.
@@ -226,12 +277,15 @@ impl Sessions {
         if record.as_ref().is_some_and(|record| record.is_ended) {
             return None;
         }
-        let session = self.make(sealed, path, principal, record);
+        let session = self.make(sealed, path, principal, record, None);
         Some(self.shard(token).entry(token.into()).or_insert(session).clone())
     }
 
     /// Writes down a session's backend sessions, so that another process or a restart goes on with them.
     pub(crate) fn keep(&self, session: &ClientSession) {
+        if session.keeper.is_some() {
+            return;
+        }
         let record = Record::of(session);
         if record.is_ended || !record.backends.is_empty() {
             let seconds = u32::try_from(self.settings.store_idle.as_secs()).unwrap_or(u32::MAX);
@@ -301,12 +355,14 @@ impl Sessions {
         path: &str,
         principal: &Principal,
         record: Option<Record>,
+        keeper: Option<Arc<Backends>>,
     ) -> Arc<ClientSession> {
         Arc::new(ClientSession {
             sealed,
             number: self.numbers.fetch_add(1, Ordering::Relaxed),
             principal: principal.clone(),
             path: path.into(),
+            keeper,
             last_used_ms: AtomicI64::new(Timestamp::now().0),
             state: Mutex::new(record.map(Record::into_state).unwrap_or_default()),
         })

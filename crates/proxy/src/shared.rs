@@ -13,6 +13,7 @@ use tokio::sync::watch;
 
 use crate::flights::Flights;
 use crate::opaque::Opaque;
+use crate::parked::Parked;
 use crate::sessions::{self, ClientSession, SessionStore, Sessions};
 
 /// Told when a backend says that one of its lists changed. Must not block.
@@ -50,6 +51,7 @@ pub struct Shared {
     pub(crate) opaque: Opaque,
     pub(crate) sessions: Sessions,
     pub(crate) flights: Arc<Flights>,
+    pub(crate) parked: Parked,
     pub(crate) settings: Settings,
     pub(crate) hint: Hint,
     closing: watch::Sender<bool>,
@@ -73,6 +75,7 @@ impl Shared {
             opaque: Opaque::new(seal),
             sessions: Sessions::new(store, settings.sessions.clone()),
             flights: Arc::new(Flights::new()),
+            parked: Parked::default(),
             settings,
             hint,
             closing: watch::Sender::new(false),
@@ -102,6 +105,7 @@ impl Shared {
     /// Drops idle sessions from memory. To be called every few seconds.
     pub fn reap(&self) {
         self.sessions.reap();
+        self.parked.reap();
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.retain(|_, sessions| {
             sessions.retain(|session| session.strong_count() > 0);

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use catalog::access::Principal;
 use http::{HeaderMap, Response, StatusCode};
 use mcp::headers::SESSION_ID;
 use mcp::list::ListKind;
-use mcp::message::{Kind, text};
+use mcp::message::Kind;
 use mcp::method::Method;
 use routing::target::VirtualTarget;
 
@@ -17,7 +16,7 @@ use crate::plane::{Call, Plane};
 use crate::reply;
 use crate::sessions::ClientSession;
 
-mod aside;
+pub(crate) mod aside;
 mod call;
 mod greet;
 mod list;
@@ -36,13 +35,42 @@ pub(crate) async fn legacy(call: Call, target: &Arc<VirtualTarget>) -> Result<Re
     }
 }
 
+/// Answers a message of a modern client.
+pub(crate) async fn modern(call: Call, target: &Arc<VirtualTarget>) -> Result<Response<Body>, Error> {
+    if call.outline.kind == Kind::Notification {
+        return Ok(reply::empty(StatusCode::ACCEPTED));
+    }
+    match call.outline.method {
+        Method::Discover => Ok(greet::discover(&call, target)),
+        Method::Ping | Method::Subscribe | Method::Unsubscribe | Method::SetLevel => {
+            Err(call.unknown_method())
+        }
+        _ => named(call, target, None).await,
+    }
+}
+
 async fn request(
     call: Call,
     target: &Arc<VirtualTarget>,
     session: Arc<ClientSession>,
 ) -> Result<Response<Body>, Error> {
     match call.outline.method {
-        Method::Ping => Ok(local(&call, b"{}")),
+        Method::Ping => Ok(reply::result(&call, b"{}")),
+        Method::SetLevel => aside::set_level(&call, &session),
+        _ => named(call, target, Some(session)).await,
+    }
+}
+
+/// Answers what both eras ask alike.
+async fn named(
+    call: Call,
+    target: &Arc<VirtualTarget>,
+    session: Option<Arc<ClientSession>>,
+) -> Result<Response<Body>, Error> {
+    if !target.answers(call.outline.method) {
+        return Err(call.unknown_method());
+    }
+    match call.outline.method {
         Method::ToolsList => list::answer(&call, target, ListKind::Tools),
         Method::PromptsList => list::answer(&call, target, ListKind::Prompts),
         Method::ResourcesList => list::answer(&call, target, ListKind::Resources),
@@ -53,11 +81,7 @@ async fn request(
         Method::Complete => call::complete(call, target, session).await,
         Method::Subscribe => call::subscribe(call, target, session).await,
         Method::Unsubscribe => call::unsubscribe(call, target, session).await,
-        Method::SetLevel => aside::set_level(&call, &session),
-        _ => {
-            let name = call.outline.method_name.and_then(|span| text(span.of(&call.body)));
-            Err(Error::UnknownMethod(name.unwrap_or_default().into_owned()))
-        }
+        _ => Err(call.unknown_method()),
     }
 }
 
@@ -102,11 +126,4 @@ pub(crate) async fn session(
     }
     let sealed = plane.shared.opaque.read_virtual(token, path, principal).ok_or(Error::SessionUnknown)?;
     sessions.restore(token, sealed, path, principal).await.ok_or(Error::SessionUnknown)
-}
-
-/// Answers with a result of our own.
-pub(crate) fn local(call: &Call, result: &[u8]) -> Response<Body> {
-    let id = call.id().expect("only requests are answered with a result");
-    let body: Bytes = mcp::error::result_body(id, result);
-    reply::json(StatusCode::OK, body)
 }

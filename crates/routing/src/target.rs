@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use catalog::access::Scope;
+use catalog::endpoint::Era;
 use catalog::name::{ServerPath, Slug};
 use catalog::server::Server;
 use catalog::virtual_server::VirtualServer;
 use mcp::list::ListKind;
+use mcp::method::Method;
 
 use crate::names::{Listing, Resource, Template, Tool};
 use crate::version::VersionTarget;
@@ -149,6 +151,27 @@ impl VirtualTarget {
     /// Returns a list as clients see it.
     pub fn list(&self, kind: ListKind) -> &Listing {
         &self.lists[list_index(kind)]
+    }
+
+    /// Says whether a method is of a kind it offers at all; others are unknown to it.
+    pub fn answers(&self, method: Method) -> bool {
+        let offers = |name| mcp::message::member(self.capabilities.as_bytes(), name).is_some();
+        match method {
+            Method::PromptsList | Method::PromptsGet => offers("prompts"),
+            Method::ResourcesList
+            | Method::TemplatesList
+            | Method::ResourcesRead
+            | Method::Subscribe
+            | Method::Unsubscribe => offers("resources"),
+            Method::Complete => offers("completions"),
+            _ => true,
+        }
+    }
+
+    /// Says whether any of its tools comes from a backend of another era than `era`, so that its definition
+    /// may hold what a client of that era does not take.
+    pub fn has_tools_of_other_era(&self, era: Era) -> bool {
+        self.backends.iter().any(|backend| backend.era.is_some_and(|known| known != era))
     }
 
     /// Says whether any tool needs more than the endpoint, so that lists differ between callers.

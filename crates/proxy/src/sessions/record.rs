@@ -70,7 +70,7 @@ impl BackendRecord {
         let label = VersionLabel::parse("label", &self.label).ok()?;
         let id = self.session.map(|id| http::HeaderValue::from_str(&id)).transpose().ok()?;
         let slot = Slot::default();
-        slot.set(BackendSession { id, revision: Revision::parse(&self.revision)? });
+        slot.set(BackendSession { id, revision: Revision::parse(&self.revision)?, endpoint: None });
         Some((VersionKey { path, label }, Arc::new(slot)))
     }
 }

@@ -8,35 +8,38 @@ use mcp::message::text;
 use mcp::method::Method;
 use mcp::rewrite::{Edit, splice};
 
-use super::local;
 use crate::cancel;
 use crate::error::Error;
 use crate::forward::Errand;
 use crate::outbound::Body;
 use crate::plane::Call;
-use crate::relay::asked_number;
+use crate::relay::{LEVELS, asked_number};
 use crate::reply;
-use crate::sessions::ClientSession;
-
-/// Levels of RFC 5424 as MCP names them.
-const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+use crate::sessions::{Answer, ClientSession};
 
 /// The client answers a request of a backend: it goes back under the backend's own id. An answer nobody
 /// waits for is dropped.
-pub(super) fn answered(call: &Call, session: &Arc<ClientSession>) -> Response<Body> {
+pub(crate) fn answered(call: &Call, session: &Arc<ClientSession>) -> Response<Body> {
     let number = call.id().and_then(asked_number);
     let asked = number.and_then(|number| session.state().asked.remove(&number));
-    if let (Some(asked), Some(id)) = (asked, call.outline.id) {
-        let body = splice(&call.body, &mut [Edit { at: id, with: asked.id }]);
-        if let Some(errand) = errand(call, session, &asked.key) {
-            errand.post_aside(body);
+    match (asked.map(|asked| asked.answer), call.outline.id) {
+        (Some(Answer::ToBackend { key, id }), Some(at)) => {
+            let body = splice(&call.body, &mut [Edit { at, with: id }]);
+            if let Some(errand) = errand(call, session, &key) {
+                errand.post_aside(body);
+            }
         }
+        (Some(Answer::ToRound(waiting)), _) => {
+            // Nobody waits any more where the call ended meanwhile.
+            let _ = waiting.send(call.body.clone());
+        }
+        (None, _) | (_, None) => {}
     }
     reply::empty(StatusCode::ACCEPTED)
 }
 
 /// Takes a notification and passes it to whom it concerns.
-pub(super) fn notified(call: &Call, session: &Arc<ClientSession>) -> Response<Body> {
+pub(crate) fn notified(call: &Call, session: &Arc<ClientSession>) -> Response<Body> {
     match call.outline.method {
         Method::Cancelled => {
             let (flight, body) = cancel::with_upstream_id(call, session.number, call.body.clone());
@@ -67,11 +70,14 @@ fn progress_of(call: &Call, session: &ClientSession) -> Option<VersionKey> {
     let token = call.param("progressToken")?;
     let state = session.state();
     let asked = state.asked.values().find(|asked| asked.progress_token.as_deref() == Some(token))?;
-    Some(asked.key.clone())
+    match &asked.answer {
+        Answer::ToBackend { key, .. } => Some(key.clone()),
+        Answer::ToRound(_) => None,
+    }
 }
 
 /// `logging/setLevel`: kept for backend sessions to come, and told to those that are open.
-pub(super) fn set_level(call: &Call, session: &Arc<ClientSession>) -> Result<Response<Body>, Error> {
+pub(crate) fn set_level(call: &Call, session: &Arc<ClientSession>) -> Result<Response<Body>, Error> {
     let level = call.param("level").and_then(text).filter(|level| LEVELS.contains(&&**level));
     let level = level
         .ok_or_else(|| Error::InvalidParams(format!("params.level is none of {}", LEVELS.join(", "))))?;
@@ -83,7 +89,7 @@ pub(super) fn set_level(call: &Call, session: &Arc<ClientSession>) -> Result<Res
             errand.post_aside(call.body.clone());
         }
     }
-    Ok(local(call, b"{}"))
+    Ok(reply::result(call, b"{}"))
 }
 
 /// Prepares a message to the version that `key` names, whether or not the virtual server still maps it: what

@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, Response};
+use http::Response;
 use http_body_util::BodyExt;
 use mcp::error::code;
+use mcp::headers::Accepts;
 use mcp::message::{Outline, Span, member, text};
-use mcp::rewrite::{Edit, splice};
+use mcp::rewrite::Edit;
 use routing::target::VirtualTarget;
 use routing::version::VersionTarget;
 
 use crate::admit;
-use crate::answer::{self, Expected};
 use crate::error::Error;
-use crate::forward::{self, Back, Errand, Patient};
-use crate::outbound::{Body, Hold};
+use crate::exchange::{self, Exchange, Renamed};
+use crate::outbound::Body;
 use crate::plane::Call;
-use crate::relay::{Relay, RestoreId};
 use crate::sessions::{ClientSession, MAX_SUBSCRIPTIONS};
 
 /// Largest answer that is read whole to see whether a resource was found.
@@ -26,12 +25,15 @@ const MAX_READ_BYTES: usize = 64 * 1024 * 1024;
 pub(super) async fn tool(
     call: Call,
     target: &Arc<VirtualTarget>,
-    session: Arc<ClientSession>,
+    session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
     let (at, name) = named(&call, call.outline.name, "name")?;
     let Some(tool) = target.tool(&name) else { return Err(Error::UnknownName { kind: "tool", name }) };
     admit::may(&call.table, &call.principal, &target.required_scopes, &tool.needs)?;
-    let renamed = (*tool.exposed != *tool.original).then(|| Edit { at, with: tool.original_json.clone() });
+    let renamed = (*tool.exposed != *tool.original).then(|| Renamed {
+        edit: Edit { at, with: tool.original_json.clone() },
+        original: tool.original.clone(),
+    });
     let version = target.backends[tool.backend].clone();
     send(call, version, session, renamed).await
 }
@@ -40,7 +42,7 @@ pub(super) async fn tool(
 pub(super) async fn prompt(
     call: Call,
     target: &Arc<VirtualTarget>,
-    session: Arc<ClientSession>,
+    session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
     let (_, name) = named(&call, call.outline.name, "name")?;
     let owner = target.prompt_owner(&name);
@@ -53,7 +55,7 @@ pub(super) async fn prompt(
 pub(super) async fn read(
     call: Call,
     target: &Arc<VirtualTarget>,
-    session: Arc<ClientSession>,
+    session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
     let (_, uri) = named(&call, call.outline.uri, "uri")?;
     let owners = target.resource_owners(&uri);
@@ -71,22 +73,13 @@ pub(super) async fn read(
 async fn ask_in_order(
     call: Call,
     target: &Arc<VirtualTarget>,
-    session: Arc<ClientSession>,
+    session: Option<Arc<ClientSession>>,
     owners: &[usize],
     uri: String,
 ) -> Result<Response<Body>, Error> {
     for &owner in owners {
         let version = target.backends[owner].clone();
-        let again = Call {
-            headers: call.headers.clone(),
-            body: call.body.clone(),
-            outline: call.outline.clone(),
-            plane: call.plane.clone(),
-            table: call.table.clone(),
-            principal: call.principal.clone(),
-            accepts: mcp::headers::Accepts { json: true, events: false },
-            ..call
-        };
+        let again = Call { accepts: Accepts { json: true, events: false }, ..call.clone() };
         let Ok(answer) = send(again, version, session.clone(), None).await else { continue };
         let (head, body) = answer.into_parts();
         let limited = http_body_util::Limited::new(body, MAX_READ_BYTES);
@@ -111,7 +104,7 @@ fn says_not_found(answer: &[u8]) -> bool {
 pub(super) async fn complete(
     call: Call,
     target: &Arc<VirtualTarget>,
-    session: Arc<ClientSession>,
+    session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
     let reference = call.param("ref").ok_or_else(|| Error::InvalidParams("params.ref is missing".into()))?;
     let part = |key| member(reference, key).and_then(|span| text(span.of(reference)));
@@ -136,13 +129,13 @@ pub(super) async fn complete(
 pub(super) async fn subscribe(
     call: Call,
     target: &Arc<VirtualTarget>,
-    session: Arc<ClientSession>,
+    session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
     let (_, uri) = named(&call, call.outline.uri, "uri")?;
     let owner = target.resource_owners(&uri).first().copied();
     let owner = owner.ok_or_else(|| Error::ResourceNotFound(uri.clone()))?;
     let version = target.backends[owner].clone();
-    {
+    if let Some(session) = &session {
         let mut state = session.state();
         if state.subscriptions.len() >= MAX_SUBSCRIPTIONS && !state.subscriptions.contains_key(&*uri) {
             let reason =
@@ -158,10 +151,10 @@ pub(super) async fn subscribe(
 pub(super) async fn unsubscribe(
     call: Call,
     target: &Arc<VirtualTarget>,
-    session: Arc<ClientSession>,
+    session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
     let (_, uri) = named(&call, call.outline.uri, "uri")?;
-    let key = session.state().subscriptions.remove(&*uri);
+    let key = session.as_ref().and_then(|session| session.state().subscriptions.remove(&*uri));
     let subscribed = key.and_then(|key| target.backends.iter().find(|backend| backend.key == key));
     let owner = || target.resource_owners(&uri).first().map(|&owner| &target.backends[owner]);
     let version = subscribed.or_else(owner).cloned();
@@ -174,42 +167,11 @@ fn named(call: &Call, span: Option<Span>, member: &str) -> Result<(Span, String)
     named.ok_or_else(|| Error::InvalidParams(format!("params.{member} is missing or not a string")))
 }
 
-/// Sends a request to one backend in the client's session there, and streams the answer back.
 async fn send(
     call: Call,
     version: Arc<VersionTarget>,
-    session: Arc<ClientSession>,
-    renamed: Option<Edit>,
+    session: Option<Arc<ClientSession>>,
+    renamed: Option<Renamed>,
 ) -> Result<Response<Body>, Error> {
-    let id = call.outline.id.expect("a request has an id");
-    let airborne = call.plane.shared.flights.begin(session.number, id.of(&call.body), &version.key);
-    let restore = airborne.own_id.clone().map(|own| RestoreId { own, clients: call.body.slice(id.range()) });
-    let renumbered = airborne.own_id.clone().map(|own| Edit { at: id, with: own });
-    let body = match (renamed, renumbered) {
-        (None, None) => call.body.clone(),
-        (Some(edit), None) | (None, Some(edit)) => splice(&call.body, &mut [edit]),
-        (Some(one), Some(other)) => splice(&call.body, &mut [one, other]),
-    };
-    let headers: HeaderMap = forward::carried_headers(&call.headers);
-    let errand = Errand {
-        shared: call.plane.shared.clone(),
-        backends: call.plane.backends.clone(),
-        session,
-        version: version.clone(),
-    };
-    let patience = call.plane.shared.settings.patience;
-    let sent = {
-        let errand = errand.clone();
-        async move { errand.post(headers, body).await }
-    };
-    let answer: Response<Back> = Patient::new(sent, patience).await?;
-    let expected = Expected {
-        server: version.key.path.as_str(),
-        accepts: call.accepts,
-        id: call.id(),
-        hold: Hold { airborne: Some(airborne), patience: Some(patience) },
-        relay: Relay { errand: Some(errand), may_ask: call.accepts.events, restore },
-        is_untouched: false,
-    };
-    answer::to_client(answer, expected).await
+    exchange::run(Exchange { call, version, session, renamed }).await
 }

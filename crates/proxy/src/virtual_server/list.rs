@@ -1,8 +1,10 @@
 //! Lists, answered from the table: what the caller may see, under exposed names, in mapping order.
 
+use std::borrow::Cow;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use bytes::{BufMut, Bytes, BytesMut};
+use catalog::endpoint::Era;
 use http::{Response, StatusCode};
 use mcp::list::ListKind;
 use mcp::message::text;
@@ -10,7 +12,7 @@ use routing::target::VirtualTarget;
 
 use crate::error::Error;
 use crate::outbound::Body;
-use crate::plane::Call;
+use crate::plane::{Call, Front};
 use crate::reply;
 
 /// Items on a page of ours. Far more than clients use, and it keeps an answer within some megabytes.
@@ -21,17 +23,56 @@ pub(super) fn answer(call: &Call, target: &VirtualTarget, kind: ListKind) -> Res
     let listing = target.list(kind);
     let id = call.id().expect("a list is asked for by a request");
     let is_whole = kind != ListKind::Tools || !hides_any(call, target);
-    if is_whole && listing.items.len() <= PAGE && call.outline.cursor.is_none() {
-        return Ok(reply::json(StatusCode::OK, page(id, kind, &[listing.all.clone()], None)));
+    let hints = match call.front {
+        Front::Legacy => String::new(),
+        Front::Modern => format!(r#","resultType":"complete",{}"#, hints(call, target)),
+    };
+    let is_clean = kind != ListKind::Tools || !target.has_tools_of_other_era(era(call.front));
+    if is_whole && is_clean && listing.items.len() <= PAGE && call.outline.cursor.is_none() {
+        return Ok(reply::json(StatusCode::OK, page(id, kind, &[listing.all.clone()], None, &hints)));
     }
-    let visible: Vec<Bytes> = if is_whole { listing.items.clone() } else { visible_tools(call, target) };
+    let mut visible: Vec<Bytes> = if is_whole { listing.items.clone() } else { visible_tools(call, target) };
+    if !is_clean {
+        visible = visible.iter().filter_map(|tool| for_front(tool, call.front)).collect();
+    }
     let fingerprint = fingerprint(&visible);
     let offset = offset(call, target, fingerprint)?;
     let rest = visible.get(offset..).unwrap_or_default();
     let shown = &rest[..rest.len().min(PAGE)];
     let next = (rest.len() > PAGE)
         .then(|| call.plane.shared.opaque.cursor(offset + PAGE, fingerprint, &target.path, &call.principal));
-    Ok(reply::json(StatusCode::OK, page(id, kind, shown, next.as_deref())))
+    Ok(reply::json(StatusCode::OK, page(id, kind, shown, next.as_deref(), &hints)))
+}
+
+/// How long a modern client may keep a list: short, since we have no way to tell one that does not listen.
+const TTL_MS: u32 = 1_000;
+
+/// Members that tell a modern client how long it may keep an answer, and whether others may use it.
+pub(super) fn hints(call: &Call, target: &VirtualTarget) -> String {
+    let is_private =
+        target.has_guarded_tools() || !target.required_scopes.is_empty() || call.principal.token.is_some();
+    let scope = if is_private { "private" } else { "public" };
+    format!(r#""ttlMs":{TTL_MS},"cacheScope":"{scope}""#)
+}
+
+fn era(front: Front) -> Era {
+    match front {
+        Front::Legacy => Era::Legacy,
+        Front::Modern => Era::Modern,
+    }
+}
+
+/// A tool as a client of this era takes it; `None` hides it.
+fn for_front(tool: &Bytes, front: Front) -> Option<Bytes> {
+    let text = std::str::from_utf8(tool).ok()?;
+    let cleaned = match front {
+        Front::Legacy => mcp::bridge::tool_for_legacy(text)?,
+        Front::Modern => mcp::bridge::tool_for_modern(text)?,
+    };
+    Some(match cleaned {
+        Cow::Borrowed(_) => tool.clone(),
+        Cow::Owned(changed) => changed.into(),
+    })
 }
 
 fn hides_any(call: &Call, target: &VirtualTarget) -> bool {
@@ -58,9 +99,9 @@ fn fingerprint(items: &[Bytes]) -> u64 {
 }
 
 /// Writes a whole answer in one buffer: `{"jsonrpc":"2.0","id":…,"result":{"tools":[…],"nextCursor":…}}`.
-fn page(id: &[u8], kind: ListKind, items: &[Bytes], next: Option<&str>) -> Bytes {
+fn page(id: &[u8], kind: ListKind, items: &[Bytes], next: Option<&str>, hints: &str) -> Bytes {
     let size: usize = items.iter().map(|item| item.len() + 1).sum();
-    let mut body = BytesMut::with_capacity(size + id.len() + next.map_or(0, str::len) + 96);
+    let mut body = BytesMut::with_capacity(size + id.len() + next.map_or(0, str::len) + hints.len() + 96);
     body.put_slice(br#"{"jsonrpc":"2.0","id":"#);
     body.put_slice(id);
     body.put_slice(br#","result":{""#);
@@ -78,6 +119,7 @@ fn page(id: &[u8], kind: ListKind, items: &[Bytes], next: Option<&str>) -> Bytes
         body.put_slice(next.as_bytes());
         body.put_u8(b'"');
     }
+    body.put_slice(hints.as_bytes());
     body.put_slice(b"}}");
     body.freeze()
 }

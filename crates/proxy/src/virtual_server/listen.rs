@@ -128,7 +128,7 @@ async fn read_stream(errand: &Errand, slot: &Slot, open: &Arc<BackendSession>) -
 }
 
 async fn pass_all(errand: &Errand, mut reply: Reply) -> Ended {
-    let relay = Relay { errand: Some(errand.clone()), may_ask: true, restore: None };
+    let relay = Relay { errand: Some(errand.clone()), ..Relay::untouched() };
     let mut decoder = sse::Decoder::new(MAX_EVENT_BYTES);
     let mut ended = Ended::AtOnce;
     while let Some(Ok(frame)) = reply.frame().await {

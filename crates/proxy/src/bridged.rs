@@ -1,0 +1,177 @@
+//! A server path whose client and backend are of different eras.
+//!
+//! A legacy client gets a session of ours, since a modern backend has none; a modern client is answered from
+//! what the legacy backend said of itself when it was last read.
+
+use std::sync::Arc;
+
+use catalog::access::Principal;
+use catalog::inventory::Inventory;
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use mcp::era::{Revision, negotiate};
+use mcp::headers::SESSION_ID;
+use mcp::message::{Kind, members, quote, text};
+use mcp::method::Method;
+use routing::version::VersionTarget;
+use tokio::sync::mpsc;
+
+use crate::answer;
+use crate::choice::Choice;
+use crate::error::Error;
+use crate::exchange::{self, Exchange};
+use crate::opaque::DirectSession;
+use crate::outbound::Body;
+use crate::plane::{Call, Plane};
+use crate::reply;
+use crate::sessions::ClientSession;
+use crate::virtual_server::aside;
+
+/// How long a modern client may keep what a legacy backend said of itself.
+const DISCOVER_TTL_MS: u32 = 60_000;
+
+/// Answers a modern client's request to a legacy backend.
+pub(crate) async fn modern(call: Call, version: &Arc<VersionTarget>) -> Result<Response<Body>, Error> {
+    match call.outline.method {
+        Method::Discover => {
+            let inventory = inventory(version)?;
+            Ok(reply::result(&call, discovered(inventory).as_bytes()))
+        }
+        Method::Initialize | Method::Ping | Method::SetLevel | Method::Subscribe | Method::Unsubscribe => {
+            Err(call.unknown_method())
+        }
+        _ => exchange::run(Exchange { call, version: version.clone(), session: None, renamed: None }).await,
+    }
+}
+
+/// Answers a legacy client's message to a modern backend.
+pub(crate) async fn legacy(call: Call, choice: &Choice) -> Result<Response<Body>, Error> {
+    if call.outline.method == Method::Initialize {
+        return initialize(&call, choice);
+    }
+    let session = session(&call.plane, &call.headers, choice, &call.principal).await?;
+    match (call.outline.kind, call.outline.method) {
+        (Kind::Response, _) => Ok(aside::answered(&call, &session)),
+        (Kind::Notification, _) => Ok(reply::empty(StatusCode::ACCEPTED)),
+        (Kind::Request, Method::Ping) => Ok(reply::result(&call, b"{}")),
+        (Kind::Request, Method::SetLevel) => aside::set_level(&call, &session),
+        (Kind::Request, Method::Subscribe | Method::Unsubscribe) => Err(call.unknown_method()),
+        (Kind::Request, _) => {
+            let version = choice.version.clone();
+            exchange::run(Exchange { call, version, session: Some(session), renamed: None }).await
+        }
+    }
+}
+
+/// Opens the GET stream of a session of ours: nothing comes on it but what keeps it open.
+pub(crate) async fn listen(
+    plane: &Plane,
+    headers: &HeaderMap,
+    choice: &Choice,
+    principal: &Principal,
+) -> Result<Response<Body>, Error> {
+    let session = session(plane, headers, choice, principal).await?;
+    let (sender, receiver) = mpsc::channel(1);
+    session.state().stream = Some(sender);
+    Ok(answer::stream(Body::merged(receiver, Vec::new(), Box::pin(plane.shared.closing()))))
+}
+
+/// Ends a session of ours.
+pub(crate) async fn end(
+    plane: &Plane,
+    headers: &HeaderMap,
+    choice: &Choice,
+    principal: &Principal,
+) -> Result<Response<Body>, Error> {
+    let session = session(plane, headers, choice, principal).await?;
+    let token = headers.get(SESSION_ID).and_then(|value| value.to_str().ok()).ok_or(Error::SessionMissing)?;
+    plane.shared.sessions.end(token, &session);
+    session.state().stream = None;
+    Ok(reply::empty(StatusCode::NO_CONTENT))
+}
+
+fn initialize(call: &Call, choice: &Choice) -> Result<Response<Body>, Error> {
+    let asked = call.param("protocolVersion").and_then(text);
+    let asked = asked.ok_or_else(|| Error::InvalidParams("params.protocolVersion is missing".into()))?;
+    let version = &choice.version;
+    let inventory = inventory(version)?;
+    let revision = negotiate(&asked);
+    let (sealed, path) = (call.client_session(revision), version.key.path.as_str());
+    let session = DirectSession::ours(version.key.label.as_str(), &sealed);
+    let token = call.plane.shared.opaque.wrap_session(&session, path, &call.principal);
+    call.plane.shared.sessions.enter(&token, sealed, path, &call.principal);
+    let instructions = instructions(inventory);
+    let result = format!(
+        r#"{{"protocolVersion":"{}","capabilities":{},"serverInfo":{}{instructions}}}"#,
+        revision.as_str(),
+        capabilities(inventory, &["extensions", "tasks"]),
+        server_info(inventory, version),
+    );
+    let mut response = reply::result(call, result.as_bytes());
+    let token = HeaderValue::from_str(&token).expect("base64url is printable");
+    response.headers_mut().insert(SESSION_ID, token);
+    Ok(response)
+}
+
+async fn session(
+    plane: &Plane,
+    headers: &HeaderMap,
+    choice: &Choice,
+    principal: &Principal,
+) -> Result<Arc<ClientSession>, Error> {
+    let token = headers.get(SESSION_ID).and_then(|value| value.to_str().ok()).ok_or(Error::SessionMissing)?;
+    let sealed = choice.session.as_ref().and_then(DirectSession::read_ours).ok_or(Error::SessionUnknown)?;
+    let (sessions, path) = (&plane.shared.sessions, choice.version.key.path.as_str());
+    if let Some(session) = sessions.find(token, path, principal) {
+        return Ok(session);
+    }
+    sessions.restore(token, sealed, path, principal).await.ok_or(Error::SessionUnknown)
+}
+
+fn inventory(version: &VersionTarget) -> Result<&Inventory, Error> {
+    let server = || version.key.path.to_string();
+    let reason = "it was never reached, so nothing is known of it";
+    version.inventory.as_deref().ok_or_else(|| Error::Unreachable { server: server(), reason: reason.into() })
+}
+
+fn discovered(inventory: &Inventory) -> String {
+    format!(
+        r#"{{"resultType":"complete","supportedVersions":["{}"],"capabilities":{}{},"ttlMs":{DISCOVER_TTL_MS},"cacheScope":"private","_meta":{{"io.modelcontextprotocol/serverInfo":{}}}}}"#,
+        Revision::MODERN.as_str(),
+        capabilities(inventory, &["tasks", "experimental"]),
+        instructions(inventory),
+        inventory.server_info,
+    )
+}
+
+/// The backend's capabilities without those that do not cross eras.
+fn capabilities(inventory: &Inventory, without: &[&str]) -> String {
+    let raw = inventory.capabilities.as_bytes();
+    let Some(members) = members(raw) else { return "{}".into() };
+    let kept =
+        members.iter().filter(|(key, _)| !text(key.of(raw)).is_some_and(|name| without.contains(&&*name)));
+    let kept: Vec<String> = kept
+        .map(|(key, value)| {
+            format!("{}:{}", String::from_utf8_lossy(key.of(raw)), String::from_utf8_lossy(value.of(raw)))
+        })
+        .collect();
+    format!("{{{}}}", kept.join(","))
+}
+
+fn server_info(inventory: &Inventory, version: &VersionTarget) -> String {
+    let has_name = mcp::message::member(inventory.server_info.as_bytes(), "name").is_some();
+    match has_name {
+        true => inventory.server_info.to_string(),
+        false => format!(
+            r#"{{"name":{},"version":{}}}"#,
+            quote(version.key.path.group()),
+            quote(version.key.label.as_str())
+        ),
+    }
+}
+
+fn instructions(inventory: &Inventory) -> String {
+    inventory
+        .instructions
+        .as_ref()
+        .map_or(String::new(), |text| format!(r#","instructions":{}"#, quote(text)))
+}

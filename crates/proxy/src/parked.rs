@@ -1,0 +1,80 @@
+//! Calls of modern clients that wait at a legacy backend for an answer of the client.
+//!
+//! A legacy backend asks in the middle of a call; a modern client is asked by ending its request. So the call
+//! is parked, its stream open and unread, until the client's next request brings the answers.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use auth::Issuer;
+use backend::Reply;
+use bytes::Bytes;
+use mcp::bridge::{InputRequest, asking};
+use mcp::error::{code, error_body};
+use mcp::sse::Decoder;
+
+use crate::hold::Hold;
+use crate::opaque::Opaque;
+use crate::relay::Relay;
+
+/// How long a parked call waits; as long as a round of input may take a person.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Most calls parked at once; each holds a connection and what the kernel buffers for it.
+const MOST: usize = 10_000;
+
+/// All parked calls of this process.
+#[derive(Default)]
+pub(crate) struct Parked {
+    calls: Mutex<HashMap<String, (Instant, ParkedCall)>>,
+}
+
+/// One parked call.
+pub(crate) struct ParkedCall {
+    pub(crate) reply: Reply,
+    pub(crate) decoder: Decoder,
+    pub(crate) hold: Hold,
+    pub(crate) relay: Relay,
+    /// The open questions, each with the backend's own raw id.
+    pub(crate) open: Vec<(Bytes, InputRequest)>,
+}
+
+impl Parked {
+    /// Parks a call and returns the answer that asks its client.
+    pub(crate) fn park(&self, call: ParkedCall, opaque: &Opaque) -> Bytes {
+        let Some(ticket) = call.hold.ticket.clone() else { return Bytes::new() };
+        let questions: Vec<InputRequest> = call.open.iter().map(|(_, question)| question.clone()).collect();
+        let name = Issuer::new_id().to_string();
+        let mut calls = self.lock();
+        if calls.len() >= MOST {
+            return error_body(Some(&ticket.id), code::OVERLOADED, "too many calls wait for input", None);
+        }
+        calls.insert(name.clone(), (Instant::now(), call));
+        drop(calls);
+        let state = opaque.wrap_state(&name, ticket.digest, &ticket.key, &ticket.principal);
+        asking(&ticket.id, &questions, &state)
+    }
+
+    /// Takes a call out, to go on with it.
+    pub(crate) fn take(&self, name: &str) -> Option<ParkedCall> {
+        self.lock().remove(name).map(|(_, call)| call)
+    }
+
+    /// Gives up what nobody came back for; its backends are told.
+    pub(crate) fn reap(&self) {
+        let mut ended = Vec::new();
+        let mut calls = self.lock();
+        let names: Vec<_> = calls.iter().filter(|(_, (since, _))| since.elapsed() > PATIENCE).collect();
+        for name in names.into_iter().map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+            ended.extend(calls.remove(&name));
+        }
+        // Dropped, and so cancelled, after the lock is free.
+        drop(calls);
+        drop(ended);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, (Instant, ParkedCall)>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

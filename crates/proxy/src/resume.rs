@@ -1,0 +1,72 @@
+//! A modern client comes back with answers: its parked call goes on.
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use mcp::bridge::input_responses;
+use mcp::error::result_body;
+use mcp::message::Span;
+use routing::version::VersionTarget;
+
+use crate::answer;
+use crate::error::Error;
+use crate::hold::Ticket;
+use crate::outbound::Body;
+use crate::plane::Call;
+
+/// Makes the ticket with which a call can be gone on with.
+pub(crate) fn ticket(call: &Call, version: &VersionTarget) -> Ticket {
+    Ticket {
+        key: version.key.clone(),
+        principal: (*call.principal).clone(),
+        digest: digest(call),
+        id: call.id().map(Bytes::copy_from_slice).unwrap_or_default(),
+    }
+}
+
+/// What must not change between the rounds of a call: its method, name and arguments.
+fn digest(call: &Call) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    let part = |span: Option<Span>| span.map(|span| span.of(&call.body));
+    part(call.outline.method_name).hash(&mut hasher);
+    part(call.outline.name).hash(&mut hasher);
+    part(call.outline.uri).hash(&mut hasher);
+    call.param("arguments").hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Gives the answers to the backend, and its stream to this request.
+pub(crate) async fn go_on(
+    call: &Call,
+    version: &VersionTarget,
+    state: &str,
+) -> Result<Response<Body>, Error> {
+    let shared = &call.plane.shared;
+    let unknown =
+        || Error::InvalidParams("requestState is not of a call that waits; begin the call again".into());
+    let found = shared.opaque.unwrap_state(state, &version.key, &call.principal);
+    let (name, digest_then) = found.ok_or_else(unknown)?;
+    if digest_then != digest(call) {
+        return Err(Error::InvalidParams("requestState belongs to a call with other arguments".into()));
+    }
+    let mut parked = shared.parked.take(&name).ok_or_else(unknown)?;
+    let id = call.id().map(Bytes::copy_from_slice).unwrap_or_default();
+    if let Some(ticket) = &mut parked.hold.ticket {
+        ticket.id = id.clone();
+    }
+    if let Some(restore) = &mut parked.relay.restore {
+        restore.clients = id;
+    }
+    let answers = input_responses(&call.body, &call.outline);
+    let errand = parked.relay.errand.clone().ok_or_else(unknown)?;
+    parked.open.retain(|(id, question)| {
+        let Some((_, answer)) = answers.iter().find(|(key, _)| *key == question.key) else { return true };
+        errand.clone().post_aside(result_body(id, answer));
+        false
+    });
+    if !parked.open.is_empty() {
+        // What was not answered is asked again.
+        return Ok(crate::reply::json(StatusCode::OK, shared.parked.park(parked, &shared.opaque)));
+    }
+    answer::of_parked(parked, call.accepts, version.key.path.as_str()).await
+}

@@ -1,0 +1,248 @@
+//! Rounds of input of a modern backend, put to a legacy client as requests on the stream of its call.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Response};
+use http_body_util::BodyExt;
+use mcp::bridge::{InputRequest, InputRequired, input_required, with_responses};
+use mcp::error::{code, error_body};
+use mcp::message::{Outline, member, quote};
+use mcp::method::Method;
+use mcp::sse;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::answer::{self, Expected};
+use crate::error::Error;
+use crate::forward::{self, Back, Errand};
+use crate::outbound::{Body, MAX_EVENT_BYTES};
+use crate::relay::{Dress, Passed, Relay, asked_id};
+use crate::reply;
+use crate::sessions::{Answer, Asked, MAX_ASKED};
+
+/// Most rounds of one call, and the longest time one may take a person (gateway protocol, section 9).
+const MOST_ROUNDS: usize = 8;
+const ROUND_TIME: Duration = Duration::from_secs(600);
+
+/// Pause before a call is repeated that gave only a state and asked nothing.
+const STATE_ONLY_PAUSE: Duration = Duration::from_millis(500);
+
+/// Events that wait for a slow client; the call waits with them.
+const QUEUE: usize = 64;
+
+/// Largest answer that is read whole.
+const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+
+/// What is sent again with answers.
+pub(crate) struct Round {
+    pub(crate) errand: Errand,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) method: Method,
+}
+
+/// Turns a modern backend's answer into a legacy client's; where it asks for input, the client gets a stream
+/// on which it is asked.
+pub(crate) async fn to_client(
+    answer: Response<Back>,
+    expected: Expected<'_>,
+    round: Round,
+) -> Result<Response<Body>, Error> {
+    let (head, back) = answer.into_parts();
+    if !answer::is_json(&head.headers) {
+        // A stream: questions can only stand in its last event, and what comes before goes out at once.
+        if let (true, Back::Coming(reply)) = (answer::is_events(&head.headers), back) {
+            return Ok(started(round, Start::Stream(reply), expected.id));
+        }
+        let reason = format!("it answered HTTP {} without MCP in it", head.status.as_u16());
+        return Err(Error::Unusable { server: expected.server.into(), reason });
+    }
+    let whole = match back {
+        Back::Read(whole) => whole,
+        Back::Coming(reply) => {
+            let whole = reply.collect(MAX_ANSWER_BYTES).await;
+            whole.map_err(|error| Error::of_backend(expected.server, &error))?
+        }
+    };
+    match input_required(&whole) {
+        Some(asked) => Ok(started(round, Start::Asked(asked), expected.id)),
+        None => answer::to_client(Response::from_parts(head, Back::Read(whole)), expected).await,
+    }
+}
+
+enum Start {
+    Stream(backend::Reply),
+    Asked(InputRequired),
+}
+
+fn started(round: Round, start: Start, id: Option<&[u8]>) -> Response<Body> {
+    let (sender, receiver) = mpsc::channel(QUEUE);
+    let id = id.map(Bytes::copy_from_slice).unwrap_or_default();
+    let closing = Box::pin(std::future::pending());
+    let task = tokio::spawn(async move {
+        let answer = match run(&round, start, &id, &sender).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                let asker = reply::Asker { id: Some(&id), is_modern: false, metadata_url: &String::new };
+                reply::body(&error, &asker)
+            }
+        };
+        // A client that went away needs no answer.
+        let _ = sender.send(sse::encode(&answer, None)).await;
+    });
+    answer::stream(Body::merged(receiver, vec![task.abort_handle()], closing))
+}
+
+/// Runs rounds until the backend answers. Returns the answer for the client.
+async fn run(round: &Round, start: Start, id: &Bytes, sender: &mpsc::Sender<Bytes>) -> Result<Bytes, Error> {
+    let relay = Relay {
+        errand: Some(round.errand.clone()),
+        may_ask: false,
+        restore: None,
+        dress: Dress::ToLegacy { method: round.method },
+    };
+    let mut asked = match start {
+        Start::Asked(asked) => asked,
+        Start::Stream(reply) => match read(round, reply, &relay, sender).await? {
+            Answered::Asks(asked) => asked,
+            Answered::Finally(answer) => return Ok(answer),
+        },
+    };
+    for _ in 0..MOST_ROUNDS {
+        let mut responses = Vec::new();
+        for request in &asked.requests {
+            match ask(round, request, sender).await? {
+                Some(response) => responses.push((request.key.clone(), response)),
+                None => return Ok(declined(id, round.method)),
+            }
+        }
+        if asked.requests.is_empty() {
+            tokio::time::sleep(STATE_ONLY_PAUSE).await;
+        }
+        let Ok(outline) = Outline::read(&round.body) else { break };
+        let body = with_responses(&round.body, &outline, &responses, asked.request_state.as_ref(), None);
+        let outgoing = forward::post(round.headers.clone(), body);
+        let answer = forward::send(&round.errand.backends, &round.errand.version, outgoing).await?;
+        let (head, back) = answer.into_parts();
+        let answered = match back {
+            Back::Coming(reply) if answer::is_events(&head.headers) => {
+                read(round, reply, &relay, sender).await?
+            }
+            Back::Coming(reply) => {
+                let whole = reply.collect(MAX_ANSWER_BYTES).await;
+                finally(&relay, whole.map_err(|error| Error::of_backend(server(round), &error))?)
+            }
+            Back::Read(whole) => finally(&relay, whole),
+        };
+        match answered {
+            Answered::Asks(again) => asked = again,
+            Answered::Finally(answer) => return Ok(answer),
+        }
+    }
+    Err(Error::Unusable {
+        server: server(round).into(),
+        reason: format!("it asked more than {MOST_ROUNDS} times"),
+    })
+}
+
+enum Answered {
+    Asks(InputRequired),
+    Finally(Bytes),
+}
+
+fn finally(relay: &Relay, answer: Bytes) -> Answered {
+    match input_required(&answer) {
+        Some(asked) => Answered::Asks(asked),
+        None => Answered::Finally(relay.finished(answer)),
+    }
+}
+
+/// Passes a stream's messages on until its answer.
+async fn read(
+    round: &Round,
+    mut reply: backend::Reply,
+    relay: &Relay,
+    sender: &mpsc::Sender<Bytes>,
+) -> Result<Answered, Error> {
+    let mut decoder = sse::Decoder::new(MAX_EVENT_BYTES);
+    let unusable = |reason: &str| Error::Unusable { server: server(round).into(), reason: reason.into() };
+    while let Some(frame) = reply.frame().await {
+        let frame = frame.map_err(|error| Error::of_backend(server(round), &error))?;
+        let Ok(data) = frame.into_data() else { continue };
+        decoder.push(data);
+        while let Some(event) = decoder.next() {
+            let data = event.map_err(|_| unusable("it sent an event too long to read"))?.data;
+            if let Some(asked) = input_required(&data) {
+                return Ok(Answered::Asks(asked));
+            }
+            match relay.pass(data) {
+                Passed::Answer(answer) => return Ok(Answered::Finally(answer)),
+                Passed::Message(message) => {
+                    let _ = sender.send(sse::encode(&message, None)).await;
+                }
+                Passed::Nothing | Passed::Question { .. } => {}
+            }
+        }
+    }
+    Err(unusable("its stream ended without an answer"))
+}
+
+/// Asks the client and waits for its answer. `None`: it refused something without which the call cannot go on.
+async fn ask(
+    round: &Round,
+    request: &InputRequest,
+    sender: &mpsc::Sender<Bytes>,
+) -> Result<Option<Bytes>, Error> {
+    let (answer, waiting) = oneshot::channel();
+    let number = {
+        let mut state = round.errand.session.state();
+        if state.asked.len() >= MAX_ASKED {
+            return Ok(None);
+        }
+        let number = state.next_asked;
+        state.next_asked += 1;
+        state.asked.insert(number, Asked { answer: Answer::ToRound(answer), progress_token: None });
+        number
+    };
+    let _removed = Removal { errand: &round.errand, number };
+    let (id, method) = (asked_id(number), quote(&request.method_name));
+    let params = String::from_utf8_lossy(&request.params);
+    let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#);
+    let gone =
+        || Error::Unusable { server: server(round).into(), reason: "the client gave no answer".into() };
+    sender.send(sse::encode(message.as_bytes(), None)).await.map_err(|_| gone())?;
+    let answer = tokio::time::timeout(ROUND_TIME, waiting).await.map_err(|_| gone())?.map_err(|_| gone())?;
+    if let Some(result) = member(&answer, "result") {
+        return Ok(Some(answer.slice(result.range())));
+    }
+    Ok(match request.method {
+        Method::Elicit => Some(Bytes::from_static(br#"{"action":"cancel"}"#)),
+        Method::RootsList => Some(Bytes::from_static(br#"{"roots":[]}"#)),
+        _ => None,
+    })
+}
+
+/// Takes a question back that is no longer waited for.
+struct Removal<'a> {
+    errand: &'a Errand,
+    number: u64,
+}
+
+impl Drop for Removal<'_> {
+    fn drop(&mut self) {
+        self.errand.session.state().asked.remove(&self.number);
+    }
+}
+
+/// The end of a call whose client would not do what the backend needs.
+fn declined(id: &Bytes, method: Method) -> Bytes {
+    if method == Method::ToolsCall {
+        let result = br#"{"content":[{"type":"text","text":"the client refused the request of the tool"}],"isError":true}"#;
+        return mcp::error::result_body(id, result);
+    }
+    error_body(Some(id), code::INTERNAL, "the client refused the request of the backend", None)
+}
+
+fn server(round: &Round) -> &str {
+    round.errand.version.key.path.as_str()
+}
