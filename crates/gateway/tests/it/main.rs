@@ -7,6 +7,7 @@ mod caller;
 
 mod cli;
 mod config;
+mod peers;
 mod serving;
 mod shutdown;
 mod start;
