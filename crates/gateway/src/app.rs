@@ -1,6 +1,7 @@
 //! Makes each part and hands it what it needs; then waits for the signal to stop and drains.
 
 mod admin_token;
+mod open_files;
 mod stop;
 
 use std::net::SocketAddr;
@@ -111,8 +112,8 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
     let stop = watch::Sender::new(false);
     let following =
         tokio::spawn(follow(registry, shared.clone(), sessions.clone(), metrics, stop.subscribe()));
-    let accepting =
-        tokio::spawn(listen::accept(listener, connections, config.server.max_connections, stop.subscribe()));
+    let max_connections = open_files::afford(config.server.max_connections);
+    let accepting = tokio::spawn(listen::accept(listener, connections, max_connections, stop.subscribe()));
     readiness.set(true);
     let url =
         config.server.public_url.clone().unwrap_or_else(|| local_url(address, &config.server.path_prefix));

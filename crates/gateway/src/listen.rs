@@ -60,12 +60,18 @@ pub(crate) async fn accept(
 
 async fn deal(listener: &TcpListener, workers: &[mpsc::Sender<Accepted>], max_connections: usize) {
     let slots = Arc::new(Semaphore::new(max_connections.min(Semaphore::MAX_PERMITS)));
-    let mut next = 0;
+    let (mut next, mut is_full) = (0, false);
     loop {
         let permit = match slots.clone().try_acquire_owned() {
-            Ok(permit) => permit,
+            Ok(permit) => {
+                is_full = false;
+                permit
+            }
             Err(_) => {
-                tracing::warn!(max_connections, "as many connections as allowed; new ones wait");
+                // Said once, not for each connection that takes the place of another.
+                if !std::mem::replace(&mut is_full, true) {
+                    tracing::warn!(max_connections, "as many connections as allowed; new ones wait");
+                }
                 metrics::counter!("switchyard_accept_pauses_total").increment(1);
                 let Ok(permit) = slots.clone().acquire_owned().await else { return };
                 permit

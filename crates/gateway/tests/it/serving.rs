@@ -104,3 +104,23 @@ async fn metrics_are_open_and_count() {
     assert!(metrics.text.contains("switchyard_api_requests_total"), "{}", metrics.text);
     assert!(!metrics.text.contains(app.admin().token.as_deref().unwrap()));
 }
+
+#[tokio::test]
+async fn a_low_limit_of_open_files_is_said() {
+    let folder = crate::app::folder("");
+    let program = env!("CARGO_BIN_EXE_switchyard");
+    let line = format!("ulimit -n 300; exec {program} serve --listen 127.0.0.1:0");
+    let mut process = std::process::Command::new("sh")
+        .args(["-c", &line])
+        .current_dir(folder.path())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = std::io::BufReader::new(process.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut said, &mut String::new()).unwrap();
+    process.kill().unwrap();
+    let log = process.wait_with_output().unwrap().stderr;
+    let log = String::from_utf8_lossy(&log);
+    assert!(log.contains("at most 100 of 20000 connections"), "{log}");
+}
