@@ -25,16 +25,34 @@ const MAX_ANSWER_BYTES: usize = 256 << 20;
 #[derive(Debug, Args)]
 pub(super) struct Remote {
     /// Where the gateway is
-    #[arg(long, global = true, env = "SWITCHYARD_URL", default_value = "http://127.0.0.1:8080")]
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Which gateway, as whom",
+        env = "SWITCHYARD_URL",
+        default_value = "http://127.0.0.1:8080"
+    )]
     url: Url,
     /// Token to present
-    #[arg(long, global = true, env = "SWITCHYARD_TOKEN", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Which gateway, as whom",
+        env = "SWITCHYARD_TOKEN",
+        hide_env_values = true
+    )]
     token: Option<String>,
     /// File that holds the token [default: data/admin.token, for a gateway on this machine]
-    #[arg(long, global = true, env = "SWITCHYARD_TOKEN_FILE", value_name = "FILE")]
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Which gateway, as whom",
+        env = "SWITCHYARD_TOKEN_FILE",
+        value_name = "FILE"
+    )]
     token_file: Option<PathBuf>,
     /// Print JSON
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Which gateway, as whom")]
     json: bool,
 }
 

@@ -36,10 +36,14 @@ pub(super) enum Action {
         offset: Option<usize>,
     },
     /// Show a server
-    Show { path: String },
+    Show {
+        /// Path of the server: /github
+        path: String,
+    },
     /// Register a server, or another version of it
     #[command(after_help = EXAMPLES)]
     Register {
+        /// Path of the server: /github
         path: String,
         /// Where its backend listens
         backend_url: String,
@@ -59,6 +63,7 @@ pub(super) enum Action {
     },
     /// Edit a server, and its active version
     Edit {
+        /// Path of the server: /github
         path: String,
         /// Where the active version's backend listens
         #[arg(long)]
@@ -69,15 +74,28 @@ pub(super) enum Action {
         deployment: Deployment,
     },
     /// Route a server
-    Enable { path: String },
+    Enable {
+        /// Path of the server: /github
+        path: String,
+    },
     /// Stop routing a server
-    Disable { path: String },
+    Disable {
+        /// Path of the server: /github
+        path: String,
+    },
     /// Delete a server with all its versions
-    Delete { path: String },
+    Delete {
+        /// Path of the server: /github
+        path: String,
+    },
     /// Probe a server and read its tools again, now
-    Refresh { path: String },
+    Refresh {
+        /// Path of the server: /github
+        path: String,
+    },
     /// List the tools of a server
     Tools {
+        /// Path of the server: /github
         path: String,
         /// Of this version instead of the active one
         #[arg(long)]

@@ -59,7 +59,10 @@ pub(super) enum Action {
         offset: Option<usize>,
     },
     /// Revoke a token; it is refused from the next request on
-    Revoke { id: String },
+    Revoke {
+        /// Its id, as `token list` shows it
+        id: String,
+    },
 }
 
 impl Action {

@@ -20,10 +20,15 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) enum Action {
     /// List the versions of a server
-    List { path: String },
+    List {
+        /// Path of the server: /github
+        path: String,
+    },
     /// Add a version, inactive until it is switched to
     Add {
+        /// Path of the server: /github
         path: String,
+        /// Label of the version: v2.0.0
         label: String,
         /// Where its backend listens
         backend_url: String,
@@ -31,10 +36,17 @@ pub(super) enum Action {
         deployment: Deployment,
     },
     /// Show a version
-    Show { path: String, label: String },
+    Show {
+        /// Path of the server: /github
+        path: String,
+        /// Label of the version: v2.0.0
+        label: String,
+    },
     /// Make a version the active one
     Use {
+        /// Path of the server: /github
         path: String,
+        /// Label of the version: v2.0.0
         label: String,
         /// Only if its backend answers
         #[arg(long)]
@@ -42,7 +54,9 @@ pub(super) enum Action {
     },
     /// Edit a version
     Edit {
+        /// Path of the server: /github
         path: String,
+        /// Label of the version: v2.0.0
         label: String,
         /// Where its backend listens
         #[arg(long)]
@@ -52,14 +66,23 @@ pub(super) enum Action {
     },
     /// Remove an inactive version
     Remove {
+        /// Path of the server: /github
         path: String,
+        /// Label of the version: v2.0.0
         label: String,
         /// Even if virtual servers pin it
         #[arg(long)]
         force: bool,
     },
     /// Compare the tools of two versions
-    Diff { path: String, from: String, to: String },
+    Diff {
+        /// Path of the server: /github
+        path: String,
+        /// Label of the version to compare from
+        from: String,
+        /// Label of the version to compare to
+        to: String,
+    },
 }
 
 impl Action {

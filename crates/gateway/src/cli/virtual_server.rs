@@ -44,10 +44,14 @@ pub(super) enum Action {
         offset: Option<usize>,
     },
     /// Show a virtual server
-    Show { slug: String },
+    Show {
+        /// Its slug: dev-tools
+        slug: String,
+    },
     /// Create a virtual server of tools
     #[command(after_help = EXAMPLES)]
     Create {
+        /// Its slug: dev-tools
         slug: String,
         /// What people call it
         #[arg(long)]
@@ -72,17 +76,33 @@ pub(super) enum Action {
         enable: bool,
     },
     /// Create or replace a virtual server as a JSON file describes it (- for standard input)
-    ApplyFile { file: PathBuf },
+    ApplyFile {
+        /// The file, as `virtual show --json` prints it
+        file: PathBuf,
+    },
     /// Route a virtual server
-    Enable { slug: String },
+    Enable {
+        /// Its slug: dev-tools
+        slug: String,
+    },
     /// Stop routing a virtual server
-    Disable { slug: String },
+    Disable {
+        /// Its slug: dev-tools
+        slug: String,
+    },
     /// Delete a virtual server
-    Delete { slug: String },
+    Delete {
+        /// Its slug: dev-tools
+        slug: String,
+    },
     /// List its tools and where they lead
-    Tools { slug: String },
+    Tools {
+        /// Its slug: dev-tools
+        slug: String,
+    },
     /// Show what a caller would see, and why
     Preview {
+        /// Its slug: dev-tools
         slug: String,
         /// The caller
         #[arg(long = "as", value_name = "SUBJECT")]
