@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "these are commands, and they say what they found")]
 
 mod bench;
+mod openapi;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -12,10 +13,11 @@ fn main() -> anyhow::Result<()> {
     let command = arguments.next();
     match command.as_deref() {
         Some("tidy") => tidy::run(&root()),
+        Some("openapi") => openapi::write(&root()),
         Some("bench") => bench::run(&root(), &arguments.collect::<Vec<_>>()),
         Some("bench-backend") => bench::backend::serve(),
         other => {
-            println!("usage: cargo xtask tidy | bench [--quick]");
+            println!("usage: cargo xtask tidy | openapi | bench [--quick]");
             match other {
                 None | Some("help" | "--help" | "-h") => Ok(()),
                 Some(unknown) => anyhow::bail!("there is no command `{unknown}`"),
