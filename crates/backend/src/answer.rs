@@ -9,9 +9,11 @@ use mcp::message::{Kind, Outline, member, pick, text};
 use mcp::method::Method;
 use mcp::sse::Decoder;
 
-use crate::ask::MAX_ANSWER_BYTES;
 use crate::error::Error;
 use crate::reply::Reply;
+
+/// Most bytes of an answer to a handshake or of one page of a list.
+const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
 
 /// How long a stream that brought its answer may take to end, before its connection is given up.
 const END_PATIENCE: Duration = Duration::from_millis(50);

@@ -14,9 +14,6 @@ use crate::error::Error;
 use crate::pool::Backends;
 use crate::send::Outgoing;
 
-/// Most bytes of an answer to a handshake or of one page of a list.
-pub(crate) const MAX_ANSWER_BYTES: usize = 8 * 1024 * 1024;
-
 /// What we call ourselves where no client stands behind a request.
 pub(crate) const CLIENT_INFO: &str =
     concat!("{\"name\":\"switchyard\",\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}");

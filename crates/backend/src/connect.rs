@@ -12,8 +12,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use crate::error::{Error, with_causes};
+use crate::host::{Host, Opened};
 use crate::line::Line;
-use crate::pool::{Host, Opened};
 use crate::settings::Settings;
 use crate::stream::Stream;
 

@@ -15,6 +15,7 @@ mod ask;
 mod connect;
 mod framing;
 mod head;
+mod host;
 mod line;
 mod outgoing;
 mod pool;

@@ -11,8 +11,8 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 
 use crate::error::Error;
+use crate::host::Host;
 use crate::line::Line;
-use crate::pool::Host;
 
 /// The body of a backend's answer.
 ///

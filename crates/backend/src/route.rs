@@ -9,8 +9,8 @@ use http::{HeaderName, HeaderValue, Method, Request, Uri};
 use http_body_util::Full;
 
 use crate::error::Error;
+use crate::host::Host;
 use crate::outgoing::Outgoing;
-use crate::pool::Host;
 
 /// An endpoint made ready for requests.
 pub(crate) struct Route {

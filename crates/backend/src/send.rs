@@ -9,8 +9,9 @@ use http::Response;
 use tokio::time::Instant;
 
 use crate::error::Error;
+use crate::host::{Opened, Shared};
 use crate::line::{Failed, Line};
-use crate::pool::{Backends, Opened, Shared};
+use crate::pool::Backends;
 use crate::reply::Reply;
 use crate::route::Route;
 
