@@ -4,22 +4,29 @@ use std::sync::Arc;
 
 use catalog::access::{Principal, Scope};
 use catalog::time::Timestamp;
-use http::HeaderMap;
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::request::Parts;
+use http::{HeaderMap, HeaderValue};
 use routing::Table;
 use routing::target::Target;
 
 use crate::error::Error;
 use crate::shared::{Settings, Shared};
 
+/// Stands in the configuration for every host name: for a gateway that is reached under names it does not know.
+const ANY: &str = "*";
+
 /// Refuses names that are not ours: a page of another site that had its name point here (DNS rebinding).
-pub(crate) fn check_host(parts: &Parts, settings: &Settings) -> Result<(), Error> {
-    let host = host(parts).ok_or(Error::ForeignHost)?;
+pub(crate) fn check_host(
+    host: Option<&HeaderValue>,
+    headers: &HeaderMap,
+    settings: &Settings,
+) -> Result<(), Error> {
+    let host = host.and_then(|host| host.to_str().ok()).ok_or(Error::ForeignHost)?;
     if !is_ours(without_port(host), settings) {
         return Err(Error::ForeignHost);
     }
-    let Some(origin) = parts.headers.get(ORIGIN) else { return Ok(()) };
+    let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
     let origin = origin.to_str().map_err(|_| Error::ForeignHost)?;
     if settings.allowed_origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin)) {
         return Ok(());
@@ -34,10 +41,10 @@ pub(crate) fn check_host(parts: &Parts, settings: &Settings) -> Result<(), Error
 }
 
 /// Returns the host a request names, port and all.
-pub(crate) fn host(parts: &Parts) -> Option<&str> {
+pub(crate) fn host(parts: &Parts) -> Option<HeaderValue> {
     match parts.uri.authority() {
-        Some(authority) => Some(authority.as_str()),
-        None => parts.headers.get(HOST)?.to_str().ok(),
+        Some(authority) => HeaderValue::from_str(authority.as_str()).ok(),
+        None => parts.headers.get(HOST).cloned(),
     }
 }
 
@@ -51,7 +58,7 @@ fn without_port(authority: &str) -> &str {
 fn is_ours(name: &str, settings: &Settings) -> bool {
     let loopback = ["127.0.0.1", "localhost", "[::1]"];
     loopback.iter().any(|known| known.eq_ignore_ascii_case(name))
-        || settings.allowed_hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
+        || settings.allowed_hosts.iter().any(|known| known == ANY || known.eq_ignore_ascii_case(name))
 }
 
 /// Returns who calls. `path` is the endpoint's short path; a token bound to another one is refused.

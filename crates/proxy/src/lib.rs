@@ -33,7 +33,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ::http::request::Parts;
-use ::http::{Method, Request, Response};
+use ::http::{HeaderValue, Method, Request, Response};
 use backend::Backends;
 use bytes::Bytes;
 use hyper::body::Incoming;
@@ -41,6 +41,7 @@ use mcp::headers::SESSION_ID;
 use mcp::message::Outline;
 use routing::target::Target;
 
+use choice::Choice;
 use error::Error;
 use metrics::{Endpoint, Metrics};
 use outbound::Body;
@@ -60,6 +61,10 @@ struct Known {
     endpoint: Endpoint,
     /// The endpoint's short path; the path asked for where it leads nowhere.
     path: String,
+    /// The host the client named.
+    host: Option<HeaderValue>,
+    /// The version of a server that was asked, which every answer names.
+    choice: Option<Choice>,
 }
 
 impl Proxy {
@@ -74,29 +79,46 @@ impl Proxy {
     /// closed connection is no cancellation.
     pub async fn handle(&self, request: Request<Incoming>) -> Response<Body> {
         let started = Instant::now();
-        let (parts, body) = request.into_parts();
-        let path = parts.uri.path().to_owned();
-        let mut known = Known { id: None, front: Front::Legacy, endpoint: Endpoint::Other, path };
-        let outcome = self.serve(&parts, body, &mut known).await;
-        let (response, error) = match outcome {
-            Ok(response) => (response, None),
-            Err(error) => (self.refuse(&error, &parts, &known), Some(error)),
+        let (mut parts, body) = request.into_parts();
+        let mut known = Known {
+            id: None,
+            front: Front::Legacy,
+            endpoint: Endpoint::Other,
+            path: parts.uri.path().to_owned(),
+            host: admit::host(&parts),
+            choice: None,
         };
+        let outcome = self.serve(&mut parts, body, &mut known).await;
+        let (mut response, error) = match outcome {
+            Ok(response) => (response, None),
+            Err(error) => (self.refuse(&error, &known), Some(error)),
+        };
+        if let Some(choice) = &known.choice {
+            choice.dress(response.headers_mut());
+        }
         let took = started.elapsed();
         self.metrics.answered(known.endpoint, error.is_some(), took);
         metrics::log(&known.path, parts.method.as_str(), response.status(), error.as_ref(), took);
         response
     }
 
-    async fn serve(&self, parts: &Parts, body: Incoming, known: &mut Known) -> Result<Response<Body>, Error> {
+    async fn serve(
+        &self,
+        parts: &mut Parts,
+        body: Incoming,
+        known: &mut Known,
+    ) -> Result<Response<Body>, Error> {
         let Plane { shared, .. } = &self.plane;
-        admit::check_host(parts, &shared.settings)?;
+        admit::check_host(known.host.as_ref(), &parts.headers, &shared.settings)?;
         let table = shared.live.full();
         let asked = parts.uri.path();
-        let asked = asked.strip_prefix(shared.settings.path_prefix.as_str()).unwrap_or(asked);
+        let asked = without_prefix(asked, &shared.settings.path_prefix);
         if let Some(path) = asked.strip_prefix(metadata::WELL_KNOWN) {
             let target = table.target(path).ok_or_else(|| Error::NoSuchPath(path.into()))?;
-            return Ok(metadata::document(&metadata::base_url(parts, &shared.settings), target));
+            return Ok(metadata::document(
+                &metadata::base_url(known.host.as_ref(), &shared.settings),
+                target,
+            ));
         }
         let Some(target) = table.target(asked) else {
             // Only those with a token learn what there is not.
@@ -114,7 +136,7 @@ impl Proxy {
         }
         if parts.method != Method::POST {
             admit::enter(&table, &principal, target)?;
-            return self.without_message(parts, target, &principal).await;
+            return self.without_message(parts, target, &principal, known).await;
         }
         let headers = &parts.headers;
         if !mcp::headers::is_json(headers) {
@@ -132,7 +154,7 @@ impl Proxy {
         known.front =
             inbound::classify(headers, &body, &outline).inspect_err(|_| known.front = Front::Modern)?;
         admit::enter(&table, &principal, target)?;
-        let (plane, headers, front) = (self.plane.clone(), headers.clone(), known.front);
+        let (plane, headers, front) = (self.plane.clone(), std::mem::take(&mut parts.headers), known.front);
         let call = Call { plane, table: table.clone(), principal, headers, body, outline, front, accepts };
         match target {
             Target::Server(server) => {
@@ -140,19 +162,7 @@ impl Proxy {
                     front == Front::Legacy && call.outline.method != mcp::method::Method::Initialize;
                 let choice =
                     direct::choose_version(&self.plane, server, &call.headers, &call.principal, is_session)?;
-                let answer = direct::post(call, &choice).await;
-                let mut response = answer.unwrap_or_else(|error| {
-                    metrics::log(
-                        &known.path,
-                        "POST",
-                        ::http::StatusCode::OK,
-                        Some(&error),
-                        Default::default(),
-                    );
-                    self.refuse(&error, parts, known)
-                });
-                choice.dress(response.headers_mut());
-                Ok(response)
+                direct::post(call, known.choice.insert(choice)).await
             }
             Target::Virtual(target) => match front {
                 Front::Legacy => virtual_server::legacy(call, target).await,
@@ -167,6 +177,7 @@ impl Proxy {
         parts: &Parts,
         target: Target<'_>,
         principal: &catalog::access::Principal,
+        known: &mut Known,
     ) -> Result<Response<Body>, Error> {
         let is_get = parts.method == Method::GET;
         if !is_get && parts.method != Method::DELETE {
@@ -182,12 +193,11 @@ impl Proxy {
         match target {
             Target::Server(server) => {
                 let choice = direct::choose_version(plane, server, headers, principal, true)?;
-                let mut response = match is_get {
-                    true => direct::listen(plane, headers, &choice, principal).await?,
-                    false => direct::end(plane, headers, &choice, principal).await?,
-                };
-                choice.dress(response.headers_mut());
-                Ok(response)
+                let choice = known.choice.insert(choice);
+                match is_get {
+                    true => direct::listen(plane, headers, choice, principal).await,
+                    false => direct::end(plane, headers, choice, principal).await,
+                }
             }
             Target::Virtual(target) if is_get => {
                 virtual_server::listen::open(plane, headers, target, principal).await
@@ -196,13 +206,18 @@ impl Proxy {
         }
     }
 
-    fn refuse(&self, error: &Error, parts: &Parts, known: &Known) -> Response<Body> {
+    fn refuse(&self, error: &Error, known: &Known) -> Response<Body> {
         let settings = &self.plane.shared.settings;
-        let metadata_url = || metadata::url(&metadata::base_url(parts, settings), &known.path);
+        let metadata_url = || metadata::url(&metadata::base_url(known.host.as_ref(), settings), &known.path);
         let is_modern = known.front == Front::Modern;
         reply::refuse(
             error,
             &reply::Asker { id: known.id.as_deref(), is_modern, metadata_url: &metadata_url },
         )
     }
+}
+
+/// Takes the configured prefix off, by whole segments.
+fn without_prefix<'a>(path: &'a str, prefix: &str) -> &'a str {
+    path.strip_prefix(prefix).filter(|rest| rest.starts_with('/')).unwrap_or(path)
 }

@@ -1,12 +1,10 @@
 //! Protected resource metadata (RFC 9728): where a client learns what an endpoint is and which scopes it
 //! wants.
 
-use http::request::Parts;
-use http::{Response, StatusCode};
+use http::{HeaderValue, Response, StatusCode};
 use mcp::message::quote;
 use routing::target::Target;
 
-use crate::admit;
 use crate::outbound::Body;
 use crate::reply;
 use crate::shared::Settings;
@@ -15,10 +13,11 @@ use crate::shared::Settings;
 pub(crate) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
 /// Returns the public base URL, as configured, else as the request named us.
-pub(crate) fn base_url(parts: &Parts, settings: &Settings) -> String {
+pub(crate) fn base_url(host: Option<&HeaderValue>, settings: &Settings) -> String {
+    let host = host.and_then(|host| host.to_str().ok()).unwrap_or("localhost");
     match &settings.public_url {
         Some(url) => url.clone(),
-        None => format!("http://{}{}", admit::host(parts).unwrap_or("localhost"), settings.path_prefix),
+        None => format!("http://{host}{}", settings.path_prefix),
     }
 }
 
