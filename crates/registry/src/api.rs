@@ -75,7 +75,9 @@ async fn wrong_method(request: Request) -> Problem {
 
 async fn count(request: Request, next: Next) -> Response {
     let (method, began) = (request.method().clone(), Instant::now());
-    let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
+    let matched = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str);
+    // The route around all of them stands before the route itself.
+    let route = matched.strip_prefix("/api/{*rest}").unwrap_or(matched).to_owned();
     let response = next.run(request).await;
     metrics::answered(&method, route, response.status().as_u16(), began.elapsed());
     response
