@@ -31,6 +31,8 @@ pub(crate) struct Flight {
     pub(crate) key: VersionKey,
     /// Its raw id there, where that is not the client's.
     pub(crate) own_id: Option<Bytes>,
+    /// The client's id, where that is not the one there: session and raw id.
+    asked_as: Option<Box<[u8]>>,
 }
 
 /// Ends a flight when dropped.
@@ -58,25 +60,37 @@ impl Flights {
     /// Enters a request. Where one of the same id runs in the session already, it gets an id of ours.
     pub(crate) fn begin(self: &Arc<Self>, session: u64, id: &[u8], key: &VersionKey) -> Airborne {
         let mut slot = slot(session, id);
-        let mut own_id = None;
+        let (mut own_id, mut asked_as) = (None, None);
         loop {
             let mut shard = self.shard(&slot);
             if let std::collections::hash_map::Entry::Vacant(entry) = shard.entry(slot.clone()) {
-                entry.insert(Flight { key: key.clone(), own_id: own_id.clone() });
+                entry.insert(Flight { key: key.clone(), own_id: own_id.clone(), asked_as });
                 drop(shard);
                 return Airborne { flights: self.clone(), slot, own_id };
             }
             drop(shard);
             let own = self.next_id.fetch_add(1, Ordering::Relaxed).to_string();
             slot = self::slot(session, own.as_bytes());
+            asked_as = Some(self::slot(session, id));
             own_id = Some(own.into());
         }
     }
 
-    /// Finds the request a client means by an id of its own.
+    /// Finds the request a client means by an id of its own: of several, the oldest.
     pub(crate) fn find(&self, session: u64, id: &[u8]) -> Option<Flight> {
         let slot = slot(session, id);
-        self.shard(&slot).get(&slot).cloned()
+        let under_its_own = self.shard(&slot).get(&slot).cloned();
+        under_its_own.or_else(|| self.find_renamed(&slot))
+    }
+
+    /// Looks through all that run; only cancellations come here, and hardly any of those.
+    fn find_renamed(&self, slot: &[u8]) -> Option<Flight> {
+        let renamed = self.shards.iter().flat_map(|shard| {
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let meant = shard.values().filter(|flight| flight.asked_as.as_deref() == Some(slot));
+            meant.cloned().collect::<Vec<_>>()
+        });
+        renamed.min_by(|one, other| one.own_id.cmp(&other.own_id))
     }
 
     fn shard(&self, slot: &[u8]) -> std::sync::MutexGuard<'_, HashMap<Box<[u8]>, Flight>> {

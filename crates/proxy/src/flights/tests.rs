@@ -31,3 +31,19 @@ fn sessions_and_spellings_do_not_meet() {
     assert!(flights.find(1, b"1").is_some());
     assert!(flights.find(3, b"1").is_none());
 }
+
+#[test]
+fn of_several_with_one_id_the_oldest_is_meant() {
+    let flights = Arc::new(Flights::new());
+    let first = flights.begin(1, b"1", &key());
+    let second = flights.begin(1, b"1", &key());
+    let third = flights.begin(1, b"1", &key());
+    let meant = || flights.find(1, b"1").map(|flight| flight.own_id);
+    assert_eq!(meant(), Some(None));
+    drop(first);
+    assert_eq!(meant(), Some(second.own_id.clone()));
+    drop(second);
+    assert_eq!(meant(), Some(third.own_id.clone()));
+    drop(third);
+    assert_eq!(meant(), None);
+}
