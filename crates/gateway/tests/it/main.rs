@@ -4,6 +4,7 @@
 
 mod app;
 mod caller;
+mod compose;
 
 mod cli;
 mod config;
@@ -11,3 +12,4 @@ mod peers;
 mod serving;
 mod shutdown;
 mod start;
+mod virtual_servers;
