@@ -46,3 +46,6 @@ impl Live {
         self.observers.lock().unwrap_or_else(PoisonError::into_inner).push(observer);
     }
 }
+
+#[cfg(test)]
+mod tests;

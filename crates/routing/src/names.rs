@@ -77,3 +77,6 @@ impl Template {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

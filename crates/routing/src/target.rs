@@ -63,6 +63,8 @@ pub struct VirtualTarget {
     pub instructions: Option<String>,
     /// Exposed names whose tool is gone from its server.
     pub missing: Vec<String>,
+    /// For each mapping the index of its backend; `None` where that is gone.
+    pub(crate) rows: Vec<Option<usize>>,
     pub(crate) by_tool: HashMap<Box<str>, u32>,
     pub(crate) by_prompt: HashMap<Box<str>, u16>,
     pub(crate) by_uri: HashMap<Box<str>, Resource>,
@@ -140,7 +142,9 @@ impl VirtualTarget {
         if let Some(template) = self.templates.iter().find(fits) {
             return vec![usize::from(template.backend)];
         }
-        (0..self.backends.len()).filter(|&index| self.backends[index].offers("resources")).collect()
+        let may_own =
+            |&index: &usize| self.source.exposes_resources && self.backends[index].offers("resources");
+        (0..self.backends.len()).filter(may_own).collect()
     }
 
     /// Finds the backend that owns a resource template, by its exact text.

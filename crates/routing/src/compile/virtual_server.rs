@@ -1,6 +1,6 @@
 //! A virtual server compiled: names to backends, and lists ready to be sent.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -24,15 +24,17 @@ pub(super) fn compile(
     left_out: &mut Vec<LeftOut>,
 ) -> Arc<VirtualTarget> {
     let (backends, rows) = resolve(source, servers);
-    let (tools, missing) = compile_tools(source, &rows, &backends, left_out);
+    let missing = missing(source, &rows, &backends, left_out);
+    // Which backend a row has can change while the backends stay the same: one pinned, one that follows.
     if let Some(old) = old
         && Arc::ptr_eq(&old.source, source)
+        && old.rows == rows
         && old.backends.len() == backends.len()
         && old.backends.iter().zip(&backends).all(|(old, new)| Arc::ptr_eq(old, new))
-        && old.missing == missing
     {
         return old.clone();
     }
+    let tools = compile_tools(source, &rows, &backends);
     let by_tool =
         tools.iter().enumerate().map(|(index, tool)| (tool.exposed.clone(), index as u32)).collect();
     let (by_prompt, prompts) =
@@ -56,6 +58,7 @@ pub(super) fn compile(
         lists: [tool_list, prompts, resources, template_list],
         tools,
         backends,
+        rows,
         source: source.clone(),
     })
 }
@@ -79,40 +82,48 @@ fn resolve(source: &VirtualServer, servers: &Servers) -> (Vec<Arc<VersionTarget>
     (backends, rows)
 }
 
-fn compile_tools(
+/// Names the rows that lead nowhere; the rest is served.
+fn missing(
     source: &VirtualServer,
     rows: &[Option<usize>],
     backends: &[Arc<VersionTarget>],
     left_out: &mut Vec<LeftOut>,
-) -> (Vec<Tool>, Vec<String>) {
-    let (mut tools, mut missing) = (Vec::with_capacity(rows.len()), Vec::new());
+) -> Vec<String> {
+    let mut missing = Vec::new();
     for (mapping, row) in source.mappings.iter().zip(rows) {
-        let inventory = row.map(|backend| backends[backend].inventory.as_deref());
-        match (row, inventory) {
-            (Some(backend), Some(Some(inventory))) => match inventory.tool(&mapping.tool) {
-                Some(item) => tools.push(tool(source, mapping, *backend, Some(item))),
-                None => gone(source, mapping, "its server no longer offers it", left_out, &mut missing),
-            },
-            // Never read yet: callable, for the backend may well have it, but nothing to list.
-            (Some(backend), _) => tools.push(tool(source, mapping, *backend, None)),
-            (None, _) => {
-                gone(source, mapping, "its server or version is gone or disabled", left_out, &mut missing)
+        let reason = match row.map(|backend| &backends[backend].inventory) {
+            None => "its server or version is gone or disabled",
+            Some(Some(inventory)) if inventory.tool(&mapping.tool).is_none() => {
+                "its server no longer offers it"
             }
-        }
+            // Never read yet: the backend may well have it.
+            Some(_) => continue,
+        };
+        let what = format!("{}: {} of {}", source.slug.path(), mapping.exposed(), mapping.server);
+        left_out.push(LeftOut { what, reason: reason.into() });
+        missing.push(mapping.exposed().into());
     }
-    (tools, missing)
+    missing
 }
 
-fn gone(
+fn compile_tools(
     source: &VirtualServer,
-    mapping: &Mapping,
-    reason: &str,
-    left_out: &mut Vec<LeftOut>,
-    missing: &mut Vec<String>,
-) {
-    let what = format!("{}: {} of {}", source.slug.path(), mapping.exposed(), mapping.server);
-    left_out.push(LeftOut { what, reason: reason.into() });
-    missing.push(mapping.exposed().into());
+    rows: &[Option<usize>],
+    backends: &[Arc<VersionTarget>],
+) -> Vec<Tool> {
+    let mut tools = Vec::with_capacity(rows.len());
+    for (mapping, row) in source.mappings.iter().zip(rows) {
+        let Some(backend) = *row else { continue };
+        match &backends[backend].inventory {
+            Some(inventory) => {
+                let item = inventory.tool(&mapping.tool);
+                tools.extend(item.map(|item| tool(source, mapping, backend, Some(item))));
+            }
+            // Callable, but nothing to list.
+            None => tools.push(tool(source, mapping, backend, None)),
+        }
+    }
+    tools
 }
 
 fn tool(source: &VirtualServer, mapping: &Mapping, backend: usize, item: Option<&Item>) -> Tool {
@@ -166,9 +177,9 @@ fn compile_resources(backends: &[Arc<VersionTarget>]) -> Resources {
             items.push(raw(item));
         }
     }
-    let (mut templates, mut template_items): (Vec<Template>, _) = (Vec::new(), Vec::new());
+    let (mut templates, mut template_items, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
     for (backend, item) in each_item(backends, |inventory| &inventory.templates) {
-        if !templates.iter().any(|known| known.text == item.name) {
+        if seen.insert(&item.name) {
             templates.push(Template { text: item.name.clone(), backend });
             template_items.push(raw(item));
         }

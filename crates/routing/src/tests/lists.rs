@@ -1,0 +1,131 @@
+//! Prompts, resources and templates of several backends, and what a virtual server says of itself.
+
+use mcp::list::ListKind;
+use mcp::method::Method;
+
+use super::*;
+use crate::target::VirtualTarget;
+
+/// Two servers; `b` is mapped before `a`.
+fn two() -> World {
+    let mut world = World::default();
+    world.server("/a", &["v1"]).server("/b", &["v1"]).server("/unmapped", &["v1"]);
+    for at in ["/a", "/b", "/unmapped"] {
+        world.read(at, "v1", |inventory| {
+            inventory.capabilities =
+                r#"{"tools":{},"prompts":{},"resources":{"subscribe":true},"completions":{}}"#.into();
+            inventory.tools = items("name", &["tool"]);
+            inventory.prompts = items("name", &["shared", at]);
+            inventory.resources = items("uri", &["doc://shared", &format!("doc:/{at}")]);
+            inventory.templates = items("uriTemplate", &["db://{shared}", &format!("{}://{{x}}", &at[1..])]);
+            inventory.instructions = Some(format!("Use {at}."));
+        });
+    }
+    world.compose("both", vec![aliased("tool", "/b", "of_b"), aliased("tool", "/a", "of_a")]);
+    world
+}
+
+fn names(target: &VirtualTarget, kind: ListKind) -> Vec<String> {
+    let name = |json: &bytes::Bytes| {
+        let span = mcp::message::member(json, kind.key()).unwrap();
+        mcp::message::text(span.of(json)).unwrap().into_owned()
+    };
+    target.list(kind).items.iter().map(name).collect()
+}
+
+#[test]
+fn of_two_with_one_name_the_first_in_mapping_order_stays() {
+    let table = two().table();
+    let target = table.virtual_server("both").unwrap();
+    assert_eq!(names(target, ListKind::Prompts), ["shared", "/b", "/a"]);
+    assert_eq!(names(target, ListKind::Resources), ["doc://shared", "doc://b", "doc://a"]);
+    assert_eq!(names(target, ListKind::Templates), ["db://{shared}", "b://{x}", "a://{x}"]);
+    let (b, a) = (0, 1);
+    assert_eq!(target.backends[b].key, key("/b", "v1"));
+    for (name, owner) in [("shared", Some(b)), ("/a", Some(a)), ("/b", Some(b)), ("/unmapped", None)] {
+        assert_eq!(target.prompt_owner(name), owner, "{name}");
+    }
+    for (uri, owners) in [
+        ("doc://shared", vec![b]),
+        ("doc://a", vec![a]),
+        ("db://table/7", vec![b]),
+        ("a://7", vec![a]),
+        ("unknown://7", vec![b, a]),
+    ] {
+        assert_eq!(target.resource_owners(uri), owners, "{uri}");
+    }
+    for (template, owner) in [("db://{shared}", Some(b)), ("a://{x}", Some(a)), ("a://7", None)] {
+        assert_eq!(target.template_owner(template), owner, "{template}");
+    }
+}
+
+#[test]
+fn switches_hide_prompts_and_resources() {
+    let mut world = two();
+    world.recompose("both", |one| {
+        one.exposes_prompts = false;
+        one.exposes_resources = false;
+    });
+    let table = world.table();
+    let target = table.virtual_server("both").unwrap();
+    for kind in [ListKind::Prompts, ListKind::Resources, ListKind::Templates] {
+        assert!(target.list(kind).items.is_empty(), "{kind:?}");
+    }
+    assert_eq!(target.prompt_owner("shared"), None);
+    assert_eq!(target.capabilities, r#"{"tools":{"listChanged":true},"completions":{}}"#);
+    for method in [Method::PromptsGet, Method::ResourcesRead, Method::Subscribe, Method::TemplatesList] {
+        assert!(!target.answers(method), "{method:?}");
+    }
+    assert!(target.answers(Method::ToolsList) && target.answers(Method::Complete));
+    assert_eq!(names(target, ListKind::Tools), ["of_b", "of_a"]);
+    assert!(target.resource_owners("doc://a").is_empty(), "nobody is asked for what is not exposed");
+}
+
+#[test]
+fn capabilities_are_the_union_of_what_passes_through_us() {
+    let check = |of_a: &str, of_b: &str, expected: &str| {
+        let mut world = two();
+        world.read("/a", "v1", |inventory| inventory.capabilities = of_a.into());
+        world.read("/b", "v1", |inventory| inventory.capabilities = of_b.into());
+        let table = world.table();
+        assert_eq!(table.virtual_server("both").unwrap().capabilities, expected, "{of_a} {of_b}");
+    };
+    let tools = r#"{"tools":{"listChanged":true}"#;
+    check("{}", "{}", &format!("{tools}}}"));
+    check(r#"{"tasks":{},"experimental":{"x":1}}"#, "{}", &format!("{tools}}}"));
+    check(
+        r#"{"prompts":{}}"#,
+        r#"{"logging":{}}"#,
+        &format!(r#"{tools},"prompts":{{"listChanged":true}},"logging":{{}}}}"#),
+    );
+    check(
+        r#"{"resources":{}}"#,
+        r#"{"resources":{"subscribe":false}}"#,
+        &format!(r#"{tools},"resources":{{"subscribe":false,"listChanged":true}}}}"#),
+    );
+    check(
+        r#"{"resources":{}}"#,
+        r#"{"resources":{"subscribe":true},"completions":{}}"#,
+        &format!(r#"{tools},"resources":{{"subscribe":true,"listChanged":true}},"completions":{{}}}}"#),
+    );
+}
+
+#[test]
+fn instructions_are_its_own_or_joined() {
+    let mut world = two();
+    let table = world.table();
+    let joined = r###""## /b\n\nUse /b.\n\n## /a\n\nUse /a.""###;
+    assert_eq!(table.virtual_server("both").unwrap().instructions.as_deref(), Some(joined));
+    world.read("/b", "v1", |inventory| inventory.instructions = None);
+    let table = world.table();
+    assert_eq!(
+        table.virtual_server("both").unwrap().instructions.as_deref(),
+        Some(r###""## /a\n\nUse /a.""###)
+    );
+    world.recompose("both", |one| one.instructions = Some("Ask \"me\".".into()));
+    let table = world.table();
+    assert_eq!(table.virtual_server("both").unwrap().instructions.as_deref(), Some(r#""Ask \"me\".""#));
+    world.recompose("both", |one| one.instructions = None);
+    world.read("/a", "v1", |inventory| inventory.instructions = None);
+    assert_eq!(world.table().virtual_server("both").unwrap().instructions, None);
+}
