@@ -25,6 +25,11 @@ pub(crate) use worker::{Parts, spawn};
 const DEALT: usize = 256;
 /// Connections the system may hold for us while accepting pauses.
 const BACKLOG: u32 = 4096;
+/// Silence after which the system asks whether the client's machine is still there.
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
+/// A client that takes nothing of what was sent for so long is gone; what it holds is let go.
+#[cfg(target_os = "linux")]
+const UNREAD_FOR: Duration = Duration::from_secs(300);
 /// Rest after the system refused to give us a socket, most often for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -117,6 +122,10 @@ fn open(address: SocketAddr) -> io::Result<TcpListener> {
 
 fn prepare(stream: TcpStream) -> io::Result<std::net::TcpStream> {
     stream.set_nodelay(true)?;
+    let socket = socket2::SockRef::from(&stream);
+    socket.set_tcp_keepalive(&socket2::TcpKeepalive::new().with_time(KEEPALIVE_AFTER))?;
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(UNREAD_FOR))?;
     stream.into_std()
 }
 
