@@ -44,7 +44,7 @@ pub(crate) struct Template {
 
 impl Listing {
     pub(crate) fn new(items: Vec<Bytes>) -> Self {
-        let all = crate::target::joined(items.iter());
+        let all = joined(&items);
         Self { items, all }
     }
 }
@@ -76,6 +76,18 @@ impl Template {
             is_first = false;
         }
     }
+}
+
+/// Joins JSON values with commas.
+fn joined(items: &[Bytes]) -> Bytes {
+    let mut all = Vec::new();
+    for item in items {
+        if !all.is_empty() {
+            all.push(b',');
+        }
+        all.extend_from_slice(item);
+    }
+    all.into()
 }
 
 #[cfg(test)]

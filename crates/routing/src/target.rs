@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use catalog::access::Scope;
 use catalog::endpoint::Era;
 use catalog::name::{ServerPath, Slug};
@@ -214,16 +213,4 @@ pub(crate) fn list_index(kind: ListKind) -> usize {
         ListKind::Resources => 2,
         ListKind::Templates => 3,
     }
-}
-
-/// Joins JSON values with commas.
-pub(crate) fn joined<'a>(items: impl Iterator<Item = &'a Bytes>) -> Bytes {
-    let mut all = Vec::new();
-    for item in items {
-        if !all.is_empty() {
-            all.push(b',');
-        }
-        all.extend_from_slice(item);
-    }
-    all.into()
 }
