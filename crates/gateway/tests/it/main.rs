@@ -12,4 +12,5 @@ mod peers;
 mod serving;
 mod shutdown;
 mod start;
+mod versions;
 mod virtual_servers;
