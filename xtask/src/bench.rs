@@ -131,6 +131,7 @@ impl Stage {
         let is_pinned = starts("taskset", "--version") && std::thread::available_parallelism()?.get() > 1;
         let (front, back) =
             if is_pinned { (Place(Some(0)), Place(Some(1))) } else { (Place(None), Place(None)) };
+        back.take_this_process()?;
         let mut command = back.command(&programs.xtask);
         let (started, line, _) = Started::with_first_line(command.arg("bench-backend"))?;
         let backend =

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 
 /// Time for a process to end by itself after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -26,6 +26,18 @@ impl Place {
         let mut command = Command::new("taskset");
         command.args(["-c", &processor.to_string(), program]);
         command
+    }
+
+    /// Moves this process there: it is a loader, too.
+    pub(super) fn take_this_process(self) -> anyhow::Result<()> {
+        let Some(processor) = self.0 else { return Ok(()) };
+        let own = std::process::id().to_string();
+        let status = Command::new("taskset")
+            .args(["-cp", &processor.to_string(), &own])
+            .stdout(Stdio::null())
+            .status()?;
+        ensure!(status.success(), "taskset could not move this process");
+        Ok(())
     }
 }
 
