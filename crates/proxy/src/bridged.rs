@@ -19,6 +19,7 @@ use crate::answer;
 use crate::choice::Choice;
 use crate::error::Error;
 use crate::exchange::{self, Exchange};
+use crate::inbound;
 use crate::opaque::DirectSession;
 use crate::outbound::Body;
 use crate::plane::{Call, Plane};
@@ -83,7 +84,7 @@ pub(crate) async fn end(
     principal: &Principal,
 ) -> Result<Response<Body>, Error> {
     let session = session(plane, headers, choice, principal).await?;
-    let token = headers.get(SESSION_ID).and_then(|value| value.to_str().ok()).ok_or(Error::SessionMissing)?;
+    let token = inbound::session_id(headers)?.ok_or(Error::SessionMissing)?;
     plane.shared.sessions.end(token, &session);
     session.state().stream = None;
     Ok(reply::empty(StatusCode::NO_CONTENT))
@@ -118,7 +119,7 @@ async fn session(
     choice: &Choice,
     principal: &Principal,
 ) -> Result<Arc<ClientSession>, Error> {
-    let token = headers.get(SESSION_ID).and_then(|value| value.to_str().ok()).ok_or(Error::SessionMissing)?;
+    let token = inbound::session_id(headers)?.ok_or(Error::SessionMissing)?;
     let sealed = choice.session.as_ref().and_then(DirectSession::read_ours).ok_or(Error::SessionUnknown)?;
     let (sessions, path) = (&plane.shared.sessions, choice.version.key.path.as_str());
     if let Some(session) = sessions.find(token, path, principal) {

@@ -87,3 +87,6 @@ impl Choice {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,6 +21,7 @@ use crate::exchange::{self, Exchange};
 use crate::flights::Airborne;
 use crate::forward::{self, Back, EVENTS, Patient};
 use crate::hold::Hold;
+use crate::inbound;
 use crate::opaque::DirectSession;
 use crate::outbound::Body;
 use crate::plane::{Call, Front, Plane};
@@ -53,10 +54,8 @@ pub(crate) fn choose_version(
     may_have_session: bool,
 ) -> Result<Choice, Error> {
     let strict = server.strict_versions || plane.shared.settings.strict_versions;
-    let Some(text) = headers.get(SESSION_ID).filter(|_| may_have_session) else {
-        return choose(headers, server, strict);
-    };
-    let text = text.to_str().map_err(|_| Error::SessionUnknown)?;
+    let named = if may_have_session { inbound::session_id(headers)? } else { None };
+    let Some(text) = named else { return choose(headers, server, strict) };
     let session = plane.shared.opaque.unwrap_session(text, server.path.as_str(), principal);
     let session = session.ok_or(Error::SessionUnknown)?;
     crate::choice::of_session(headers, server, session)

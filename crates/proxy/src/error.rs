@@ -34,6 +34,9 @@ pub(crate) enum Error {
     InvalidRequest(String),
     #[error("{0}")]
     InvalidParams(String),
+    /// Every request of revision 2026-07-28 says this of itself, so the request is malformed as a whole.
+    #[error("params._meta holds no {0}")]
+    MissingMeta(&'static str),
     #[error("{0}")]
     HeaderMismatch(String),
     #[error("protocol version {requested} is not supported here")]
@@ -123,7 +126,9 @@ impl Error {
             Self::TooLarge { .. } => "too-large",
             Self::BodyBroken | Self::BodySlow => "body",
             Self::NotAcceptable => "not-acceptable",
-            Self::Malformed(_) | Self::InvalidRequest(_) | Self::Ambiguous { .. } => "malformed",
+            Self::Malformed(_) | Self::InvalidRequest(_) | Self::MissingMeta(_) | Self::Ambiguous { .. } => {
+                "malformed"
+            }
             Self::InvalidParams(_) | Self::UnknownName { .. } | Self::ResourceNotFound(_) => "params",
             Self::HeaderMismatch(_) => "header-mismatch",
             Self::UnsupportedVersion { .. } => "protocol-version",

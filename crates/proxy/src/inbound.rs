@@ -8,7 +8,7 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use mcp::era::Revision;
-use mcp::headers::{METHOD, NAME, PROTOCOL_VERSION};
+use mcp::headers::{METHOD, NAME, PROTOCOL_VERSION, SESSION_ID};
 use mcp::message::{Kind, Meta, Outline, text};
 use mcp::method::{Method, Mirrored};
 
@@ -66,12 +66,14 @@ pub(crate) fn classify(headers: &HeaderMap, body: &[u8], outline: &Outline) -> R
     if versions.next().is_some() {
         return Err(mismatch("MCP-Protocol-Version was sent twice"));
     }
-    if outline.method == Method::Initialize && in_body.is_none() {
+    // A version that is no string is one that we do not know, not one that was not given.
+    let is_given = read.protocol_version.is_some();
+    if outline.method == Method::Initialize && !is_given {
         return Ok(Front::Legacy);
     }
     let header_is_legacy =
         in_header.is_none_or(|v| Revision::parse(v).is_some_and(|known| !known.is_modern()));
-    if in_body.is_none() && header_is_legacy {
+    if !is_given && header_is_legacy {
         return Ok(Front::Legacy);
     }
     if outline.kind == Kind::Response {
@@ -81,11 +83,11 @@ pub(crate) fn classify(headers: &HeaderMap, body: &[u8], outline: &Outline) -> R
         return Ok(Front::Modern);
     }
     let Some(in_body) = in_body else {
-        return Err(Error::InvalidParams("_meta holds no io.modelcontextprotocol/protocolVersion".into()));
+        return Err(Error::MissingMeta("io.modelcontextprotocol/protocolVersion"));
     };
     let capabilities = read.client_capabilities.zip(meta).map(|(span, meta)| span.of(meta));
     if !capabilities.is_some_and(|raw| raw.starts_with(b"{")) {
-        return Err(Error::InvalidParams("_meta holds no io.modelcontextprotocol/clientCapabilities".into()));
+        return Err(Error::MissingMeta("io.modelcontextprotocol/clientCapabilities"));
     }
     if in_header != Some(&*in_body) {
         return Err(mismatch("MCP-Protocol-Version is missing or not that of the body"));
@@ -96,6 +98,16 @@ pub(crate) fn classify(headers: &HeaderMap, body: &[u8], outline: &Outline) -> R
         return Err(Error::UnsupportedVersion { requested: in_body.into_owned(), supported });
     }
     Ok(Front::Modern)
+}
+
+/// Returns the session id a request names.
+pub(crate) fn session_id(headers: &HeaderMap) -> Result<Option<&str>, Error> {
+    let mut values = headers.get_all(SESSION_ID).iter();
+    let Some(first) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(Error::Ambiguous { header: "Mcp-Session-Id" });
+    }
+    first.to_str().map(Some).map_err(|_| Error::SessionUnknown)
 }
 
 /// Says whether a request without a message names a revision of the modern era.
@@ -142,3 +154,6 @@ fn single<'a>(
 fn mismatch(reason: &str) -> Error {
     Error::HeaderMismatch(reason.into())
 }
+
+#[cfg(test)]
+mod tests;

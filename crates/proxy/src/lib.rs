@@ -27,6 +27,8 @@ mod resume;
 mod rounds;
 pub mod sessions;
 pub mod shared;
+#[cfg(test)]
+mod stage;
 mod virtual_server;
 
 use std::sync::Arc;

@@ -61,10 +61,7 @@ impl Opaque {
 
     /// Makes the id of a virtual server's session.
     pub(crate) fn mint_virtual(&self, session: &VirtualSession, path: &str, principal: &Principal) -> String {
-        let VirtualSession { id, revision, capabilities, client_info } = session;
-        let plain =
-            format!("{id}\n{}\n{}\n{capabilities}{client_info}", revision.as_str(), capabilities.len());
-        let sealed = self.seal.seal(plain.as_bytes(), &binding("virtual", path, principal));
+        let sealed = self.seal.seal(session.to_text().as_bytes(), &binding("virtual", path, principal));
         format!("{VIRTUAL_PREFIX}{sealed}")
     }
 
@@ -203,3 +200,6 @@ fn binding(kind: &str, path: &str, principal: &Principal) -> Vec<u8> {
     }
     bound
 }
+
+#[cfg(test)]
+mod tests;

@@ -82,6 +82,7 @@ fn status(error: &Error, is_modern: bool) -> StatusCode {
         Error::BodyBroken
         | Error::Malformed(_)
         | Error::InvalidRequest(_)
+        | Error::MissingMeta(_)
         | Error::HeaderMismatch(_)
         | Error::UnsupportedVersion { .. }
         | Error::SessionMissing
@@ -95,7 +96,7 @@ fn status(error: &Error, is_modern: bool) -> StatusCode {
 fn rpc_code(error: &Error, is_modern: bool) -> i32 {
     match error {
         Error::Malformed(malformed) => malformed.code(),
-        Error::InvalidParams(_) | Error::UnknownName { .. } => code::INVALID_PARAMS,
+        Error::InvalidParams(_) | Error::MissingMeta(_) | Error::UnknownName { .. } => code::INVALID_PARAMS,
         Error::ResourceNotFound(_) if is_modern => code::INVALID_PARAMS,
         Error::ResourceNotFound(_) => code::RESOURCE_NOT_FOUND,
         Error::HeaderMismatch(_) => code::HEADER_MISMATCH,

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use catalog::access::Principal;
 use http::{HeaderMap, Response, StatusCode};
-use mcp::headers::SESSION_ID;
 use mcp::list::ListKind;
 use mcp::message::Kind;
 use mcp::method::Method;
 use routing::target::VirtualTarget;
 
 use crate::error::Error;
+use crate::inbound;
 use crate::outbound::Body;
 use crate::plane::{Call, Plane};
 use crate::reply;
@@ -93,7 +93,7 @@ pub(crate) async fn end(
     principal: &Principal,
 ) -> Result<Response<Body>, Error> {
     let session = session(plane, headers, target, principal).await?;
-    let token = headers.get(SESSION_ID).and_then(|value| value.to_str().ok()).ok_or(Error::SessionMissing)?;
+    let token = inbound::session_id(headers)?.ok_or(Error::SessionMissing)?;
     plane.shared.sessions.end(token, &session);
     session.state().stream = None;
     for (key, open) in session.open_backends() {
@@ -114,12 +114,7 @@ pub(crate) async fn session(
     target: &VirtualTarget,
     principal: &Principal,
 ) -> Result<Arc<ClientSession>, Error> {
-    let mut values = headers.get_all(SESSION_ID).iter();
-    let token = values.next().ok_or(Error::SessionMissing)?;
-    if values.next().is_some() {
-        return Err(Error::Ambiguous { header: "Mcp-Session-Id" });
-    }
-    let token = token.to_str().map_err(|_| Error::SessionUnknown)?;
+    let token = inbound::session_id(headers)?.ok_or(Error::SessionMissing)?;
     let (sessions, path) = (&plane.shared.sessions, target.path.as_str());
     if let Some(session) = sessions.find(token, path, principal) {
         return Ok(session);
