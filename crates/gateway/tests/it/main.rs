@@ -5,9 +5,11 @@
 mod app;
 mod caller;
 mod compose;
+mod heard;
 
 mod cli;
 mod config;
+mod direct;
 mod peers;
 mod serving;
 mod shutdown;

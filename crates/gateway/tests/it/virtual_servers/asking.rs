@@ -5,6 +5,7 @@ use testkit::{Client, LegacyBackend};
 
 use crate::app::App;
 use crate::compose::row;
+use crate::heard::greetings;
 
 const TOOLS: [&str; 4] = ["ask", "sample", "roots", "echo"];
 
@@ -92,14 +93,14 @@ async fn backends_know_what_the_client_can_do() {
     let mut client = app.client("/virtual/v", &app.reader().await).capabilities(asked.clone());
     client.initialize().await;
     client.call("a_echo", json!({})).await;
-    assert_eq!(a.asked("initialize").last().unwrap().params()["capabilities"], asked);
+    assert_eq!(greetings(&a).last().unwrap().params()["capabilities"], asked);
     let plain = app.visit("/virtual/v").await;
     let told = plain.call("b_ask", json!({})).await;
     assert_eq!(
         (&told["isError"], &told["content"][0]["text"]),
         (&json!(true), &json!("the client has no elicitation"))
     );
-    assert_eq!(b.asked("initialize").last().unwrap().params()["capabilities"], json!({}));
+    assert_eq!(greetings(&b).last().unwrap().params()["capabilities"], json!({}));
 }
 
 #[tokio::test]

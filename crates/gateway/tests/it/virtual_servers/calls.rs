@@ -7,6 +7,7 @@ use testkit::LegacyBackend;
 
 use crate::app::App;
 use crate::compose::row;
+use crate::heard::greetings;
 
 /// A backend with these tools behind a virtual server that shows each as `the_<tool>`.
 async fn stage(tools: &[&str]) -> (App, LegacyBackend) {
@@ -202,7 +203,7 @@ async fn thirty_calls_at_once_greet_once() {
         assert_eq!(call.await.unwrap()["structuredContent"]["arguments"]["n"], n);
     }
     assert_eq!(backend.runs("echo"), 30);
-    assert_eq!(backend.asked("initialize").len(), 1);
+    assert_eq!(greetings(&backend).len(), 1);
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use testkit::{Client, LegacyBackend};
 
 use crate::app::App;
 use crate::compose::{DevTools, row};
+use crate::heard::greetings;
 
 async fn stage(toml: &str, tools: &[&str]) -> (App, LegacyBackend, Client) {
     let backend = LegacyBackend::start("a").tools(tools.iter().copied()).await;
@@ -45,7 +46,7 @@ async fn a_backend_that_restarted_is_greeted_again_and_nothing_runs_twice() {
     backend.forget_history();
     let told = client.call("count", json!({})).await["structuredContent"].take();
     assert_eq!(told["count"], 1, "a fresh session");
-    assert_eq!((backend.runs("count"), backend.asked("initialize").len()), (1, 1));
+    assert_eq!((backend.runs("count"), greetings(&backend).len()), (1, 1));
     assert_eq!(client.call("count", json!({})).await["structuredContent"]["count"], 2);
 }
 
@@ -66,7 +67,7 @@ async fn many_calls_into_a_lost_session_greet_once_and_run_once_each() {
     for call in calls {
         call.await.unwrap();
     }
-    assert_eq!((backend.runs("echo"), backend.asked("initialize").len()), (20, 1));
+    assert_eq!((backend.runs("echo"), greetings(&backend).len()), (20, 1));
 }
 
 #[tokio::test]
@@ -92,7 +93,7 @@ async fn a_400_about_something_else_is_no_lost_session() {
     backend.reply("tools/call", Reply::new(400, "application/json", body));
     let answer = client.try_call("echo", json!({})).await;
     assert_eq!((answer.status.as_u16(), answer.error().await["code"].clone()), (400, json!(-32602)));
-    assert_eq!((backend.calls().len(), backend.asked("initialize").len()), (1, 0));
+    assert_eq!((backend.calls().len(), greetings(&backend).len()), (1, 0));
 }
 
 #[tokio::test]

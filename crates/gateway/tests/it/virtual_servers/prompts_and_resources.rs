@@ -5,6 +5,7 @@ use testkit::{Client, LegacyBackend};
 
 use crate::app::App;
 use crate::compose::row;
+use crate::heard::greetings;
 
 struct Stage {
     app: App,
@@ -166,7 +167,7 @@ async fn the_revision_is_agreed_with_the_client_and_told_to_the_backends() {
         let mut client = stage.app.client("/virtual/v", &stage.app.reader().await).revision(asked);
         assert_eq!(client.initialize().await["protocolVersion"], agreed);
         client.call("one", json!({})).await;
-        let greeted = stage.first.asked("initialize").pop().unwrap();
+        let greeted = greetings(&stage.first).pop().unwrap();
         assert_eq!(greeted.params()["protocolVersion"], agreed);
         assert_eq!(greeted.params()["clientInfo"]["name"], "testkit");
         let expected = if agreed >= "2025-06-18" { agreed } else { "" };

@@ -8,6 +8,7 @@ use testkit::script::Reply;
 
 use crate::app::App;
 use crate::compose::{DevTools, row};
+use crate::heard::greetings;
 
 #[tokio::test]
 async fn two_tools_named_search_are_told_apart_by_their_aliases() {
@@ -72,7 +73,7 @@ async fn one_session_of_the_client_stands_for_one_at_each_backend() {
         assert_eq!(sessions.len(), 2);
         assert_eq!(sessions[0], sessions[1]);
         assert!(sessions[0].starts_with(&backend.name()), "{sessions:?}");
-        assert_eq!(backend.asked("initialize").len(), 1, "greeted on first use, once");
+        assert_eq!(greetings(backend).len(), 1, "greeted on first use, once");
     }
 }
 
@@ -103,9 +104,9 @@ async fn an_expired_session_is_renewed_and_the_request_repeated() {
     stage.github.reply("tools/call", refusal);
     // The backend is well again before the call comes once more: until then it is kept at the greeting.
     stage.github.delay("initialize", Duration::from_millis(300));
-    let greetings = stage.github.asked("initialize").len();
+    let before_it = greetings(&stage.github).len();
     let (renewed, ()) = tokio::join!(client.call("github_search", json!({ "query": "after" })), async {
-        let is_greeted = |github: &testkit::stub::Stub| github.asked("initialize").len() > greetings;
+        let is_greeted = |github: &testkit::stub::Stub| greetings(github).len() > before_it;
         stage.github.until("it is greeted again", is_greeted).await;
         stage.github.reply_normally("tools/call");
     });
@@ -115,7 +116,7 @@ async fn an_expired_session_is_renewed_and_the_request_repeated() {
     assert_eq!(stage.github.runs("search"), 2);
     let next = client.call("github_search", json!({})).await;
     assert_eq!(next["structuredContent"]["session"], after, "the new session is kept");
-    assert_eq!(stage.github.asked("initialize").len(), greetings + 1);
+    assert_eq!(greetings(&stage.github).len(), before_it + 1);
 }
 
 #[tokio::test]

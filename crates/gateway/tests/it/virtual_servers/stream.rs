@@ -8,6 +8,7 @@ use testkit::{Client, LegacyBackend};
 
 use crate::app::App;
 use crate::compose::row;
+use crate::heard::greetings;
 
 /// How long a stream is watched for something that must not come.
 const A_WHILE: Duration = Duration::from_millis(700);
@@ -200,6 +201,6 @@ async fn the_stream_greets_all_backends_side_by_side() {
     let client = app.visit("/virtual/v").await;
     let _stream = client.get().await;
     for backend in &backends {
-        backend.until("it is greeted", |one| one.asked("initialize").len() == 1).await;
+        backend.until("it is greeted", |one| greetings(one).len() == 1).await;
     }
 }
