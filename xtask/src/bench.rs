@@ -249,7 +249,12 @@ fn contenders(
 ) -> anyhow::Result<Vec<Contender>> {
     let list = gateway::list(nginx.address, "/all/mcp", None)?;
     let composed_list = gateway::list(gateway.address, "/virtual/bench-wide", Some(token))?;
-    let contender = |name, beside, load: &Load, pid| Contender { name, beside, load: load.clone(), pid };
+    let contender = |name, beside, load: &Load, pid: Option<u32>| Contender {
+        name,
+        beside,
+        load: load.clone(),
+        account: pid.map(process::account),
+    };
     Ok(vec![
         contender("backend alone, call", None, &calls.alone, None),
         contender("nginx, call", None, &calls.nginx, Some(nginx.pid)),

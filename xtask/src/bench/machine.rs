@@ -83,5 +83,5 @@ fn busy() -> anyhow::Result<Vec<String>> {
 
 fn times() -> anyhow::Result<HashMap<u32, Duration>> {
     let pids = fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    Ok(pids.filter_map(|pid| Some((pid, process::processor_time(pid).ok()?))).collect())
+    Ok(pids.filter_map(|pid| Some((pid, process::processor_time(&process::account(pid)).ok()?))).collect())
 }

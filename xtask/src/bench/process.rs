@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -87,9 +88,23 @@ impl Drop for Started {
     }
 }
 
-/// Returns the processor time a process has used, with the children it has waited for left out.
-pub(super) fn processor_time(pid: u32) -> anyhow::Result<Duration> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).with_context(|| format!("process {pid}"))?;
+/// Returns the file in which the system accounts for a process.
+pub(super) fn account(pid: u32) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}/stat"))
+}
+
+/// Returns the file in which the system accounts for one thread of a process.
+pub(super) fn thread_account(pid: u32, name: &str) -> anyhow::Result<PathBuf> {
+    let mut threads = fs::read_dir(format!("/proc/{pid}/task"))?.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_named =
+        |thread: &PathBuf| fs::read_to_string(thread.join("comm")).is_ok_and(|text| text.trim() == name);
+    let thread = threads.find(is_named).with_context(|| format!("process {pid} has no thread {name}"))?;
+    Ok(thread.join("stat"))
+}
+
+/// Returns the processor time of an account so far.
+pub(super) fn processor_time(account: &Path) -> anyhow::Result<Duration> {
+    let stat = fs::read_to_string(account).with_context(|| account.display().to_string())?;
     // The name, in parentheses, may hold blanks; utime and stime are the 12th and 13th fields after it.
     let fields: Vec<&str> = stat.rsplit_once(')').context("no name in stat")?.1.split_whitespace().collect();
     let ticks: u64 = [11, 12].into_iter().filter_map(|at| fields.get(at)?.parse::<u64>().ok()).sum();

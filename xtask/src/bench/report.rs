@@ -119,7 +119,11 @@ impl Report {
         writeln!(page, "| start to ready | {:.2} s |", large.ready_ms / 1e3)?;
         writeln!(page, "| a switch of versions is live, median | {:.1} ms |", large.live_p50_ms)?;
         writeln!(page, "| the slowest of them | {:.1} ms |", large.live_worst_ms)?;
-        writeln!(page, "| CPU of a direct call | {:.1} µs |", large.call.processor_us.unwrap_or_default())?;
+        writeln!(
+            page,
+            "| CPU of a direct call, of the thread that serves | {:.1} µs |",
+            large.call.processor_us.unwrap_or_default()
+        )?;
         writeln!(page, "| resident memory | {:.0} MiB |", large.resident_bytes as f64 / f64::from(1 << 20))
     }
 }

@@ -1,6 +1,6 @@
 //! Contenders measured in turn, round after round, so that what disturbs the machine disturbs all of them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -13,8 +13,8 @@ pub(super) struct Contender {
     /// The contender it is compared with.
     pub(super) beside: Option<&'static str>,
     pub(super) load: Load,
-    /// The process whose time is counted.
-    pub(super) pid: Option<u32>,
+    /// Whose processor time is counted.
+    pub(super) account: Option<PathBuf>,
 }
 
 /// Medians over the rounds.
@@ -46,7 +46,7 @@ pub(super) fn measure(
     for round in 1..=rounds {
         println!("  round {round} of {rounds}");
         for (contender, runs) in contenders.iter().zip(&mut runs) {
-            runs.push(contender.load.run(folder, place, seconds, contender.pid)?);
+            runs.push(contender.load.run(folder, place, seconds, contender.account.as_deref())?);
         }
     }
     Ok(contenders

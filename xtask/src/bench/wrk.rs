@@ -30,7 +30,7 @@ pub(super) struct Run {
     pub(super) per_second: f64,
     pub(super) p50_us: f64,
     pub(super) p99_us: f64,
-    /// Of the process that was watched, a request; `None` when none was.
+    /// Of the account that was watched, a request; `None` when none was.
     pub(super) processor_us: Option<f64>,
 }
 
@@ -52,17 +52,17 @@ impl Load {
         Ok(())
     }
 
-    /// Loads the address for some seconds, and reads the processor time of `pid` around that.
+    /// Loads the address for some seconds, and reads an account of processor time around that.
     pub(super) fn run(
         &self,
         folder: &Path,
         place: Place,
         seconds: u32,
-        pid: Option<u32>,
+        account: Option<&Path>,
     ) -> anyhow::Result<Run> {
         let script = folder.join("load.lua");
         fs::write(&script, self.script())?;
-        let before = pid.map(process::processor_time).transpose()?;
+        let before = account.map(process::processor_time).transpose()?;
         let output = place
             .command("wrk")
             .args(["-t1", &format!("-c{CONNECTIONS}"), &format!("-d{seconds}s"), "--timeout", "10s", "-s"])
@@ -70,7 +70,7 @@ impl Load {
             .arg(format!("http://{}{}", self.address, self.path))
             .output()
             .context("wrk")?;
-        let after = pid.map(process::processor_time).transpose()?;
+        let after = account.map(process::processor_time).transpose()?;
         let text = String::from_utf8_lossy(&output.stdout);
         let Some(line) = text.lines().find_map(|line| line.strip_prefix("RESULT ")) else {
             bail!("wrk: {text}{}", String::from_utf8_lossy(&output.stderr));
