@@ -13,7 +13,7 @@ use mcp::sse;
 use crate::error::Error;
 use crate::forward::Back;
 use crate::hold::Hold;
-use crate::outbound::{Body, MAX_EVENT_BYTES};
+use crate::outbound::{Body, MAX_EVENT_BYTES, go_on};
 use crate::parked::ParkedCall;
 use crate::relay::{Dress, Passed, Relay};
 use crate::reply::{self, JSON};
@@ -48,9 +48,13 @@ pub(crate) struct Expected<'a> {
 /// Turns a backend's answer into the client's, with the content type and nothing else in its head.
 pub(crate) async fn to_client(
     answer: Response<Back>,
-    expected: Expected<'_>,
+    mut expected: Expected<'_>,
 ) -> Result<Response<Body>, Error> {
     let (head, back) = answer.into_parts();
+    if !matches!(content(&head.headers), Content::Events) {
+        // The backend is done with the request, whatever its answer is worth.
+        expected.hold.cancels = None;
+    }
     let unusable = |reason: String| Err(Error::Unusable { server: expected.server.into(), reason });
     if matches!(head.status, StatusCode::UNAUTHORIZED | StatusCode::PROXY_AUTHENTICATION_REQUIRED) {
         return Err(Error::RefusedCredentials { server: expected.server.into() });
@@ -181,9 +185,11 @@ pub(crate) fn stream(body: Body) -> Response<Body> {
 
 /// Reads a stream until the answer in it, for a client that takes only JSON. Where the backend asks, the call
 /// is parked and the answer is its question.
-async fn last_answer(mut call: ParkedCall, server: &str) -> Result<Bytes, Error> {
+async fn last_answer(call: ParkedCall, server: &str) -> Result<Bytes, Error> {
+    let mut awaited = Awaited(Some(call));
     let unusable = |reason: &str| Error::Unusable { server: server.into(), reason: reason.into() };
     loop {
+        let call = awaited.0.as_mut().expect("taken out only on the way out");
         while let Some(event) = call.decoder.next() {
             let event = event.map_err(|_| unusable("it sent an event too long to read"))?;
             if event.data.is_empty() {
@@ -199,12 +205,24 @@ async fn last_answer(mut call: ParkedCall, server: &str) -> Result<Bytes, Error>
             }
         }
         if let Some(errand) = call.relay.errand.clone().filter(|_| !call.open.is_empty()) {
+            let call = awaited.0.take().expect("still there");
             return Ok(errand.shared.parked.park(call, &errand.shared.opaque));
         }
         let frame = call.reply.frame().await.ok_or_else(|| unusable("its stream ended without an answer"))?;
         let frame = frame.map_err(|error| Error::of_backend(server, &error))?;
         if let Ok(data) = frame.into_data() {
             call.decoder.push(data);
+        }
+    }
+}
+
+/// A call whose answer is waited for; where the client goes away first, the backend may finish as on a stream.
+struct Awaited(Option<ParkedCall>);
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        if let Some(ParkedCall { reply, hold, .. }) = self.0.take() {
+            go_on(Some(reply), hold);
         }
     }
 }

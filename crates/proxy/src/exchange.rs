@@ -118,7 +118,13 @@ async fn in_session(
         accepts: call.accepts,
         id: call.id(),
         hold: Hold { airborne: Some(airborne), patience, cancels, ticket },
-        relay: Relay { errand: Some(errand), may_ask: is_bridged || call.accepts.events, restore, dress },
+        relay: Relay {
+            errand: Some(errand),
+            may_ask: is_bridged || call.accepts.events,
+            restore,
+            dress,
+            ..Relay::untouched()
+        },
         is_untouched: false,
     };
     answer::to_client(answer, expected).await
@@ -182,7 +188,7 @@ async fn legacy_to_modern(exchange: Exchange, session: Arc<ClientSession>) -> Re
         accepts: call.accepts,
         id: call.id(),
         hold: Hold::patient(patience, None),
-        relay: Relay { errand: Some(errand.clone()), may_ask: false, restore: None, dress },
+        relay: Relay { errand: Some(errand.clone()), may_ask: false, dress, ..Relay::untouched() },
         is_untouched: false,
     };
     if !call.accepts.events {

@@ -190,7 +190,7 @@ impl Errand {
     pub(crate) fn post_aside(self, body: Bytes) {
         let slot = self.session.slot(&self.version.key);
         let Some(open) = slot.current() else { return };
-        tokio::spawn(async move {
+        spawn_if_running(async move {
             let outgoing = post(self.session_headers(&open, HeaderMap::new()), body);
             if let Ok(answer) = self.backends.send(&self.version.endpoint, outgoing).await {
                 let _ = answer.into_body().collect(MAX_REFUSAL_BYTES).await;

@@ -40,10 +40,11 @@ impl Hold {
         Self { airborne, patience: Some(patience), cancels: None, ticket: None }
     }
 
-    /// The answer is complete: nothing is to be cancelled.
+    /// The answer is complete: nothing is to be cancelled or waited for.
     pub(crate) fn complete(&mut self) {
         self.cancels = None;
         self.airborne = None;
+        self.patience = None;
     }
 }
 

@@ -25,6 +25,10 @@ pub(crate) const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
 /// A silent stream gets a comment this often, so that nothing on the way takes it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+/// The comment put into a stream that is handed on untouched. Without a blank line, which would end an event
+/// that the backend has only begun.
+const COMMENT: &[u8] = b": keep-alive\n";
+
 /// Body of an answer to a client.
 pub struct Body(Inner);
 
@@ -190,7 +194,8 @@ impl Events {
                 Poll::Ready(frame) => frame,
                 Poll::Pending if self.is_at_line_end => {
                     ready!(self.silence.poll(cx));
-                    return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(sse::KEEP_ALIVE)))));
+                    let comment = if self.relay.is_some() { sse::KEEP_ALIVE } else { COMMENT };
+                    return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(comment)))));
                 }
                 Poll::Pending => return Poll::Pending,
             };
@@ -209,9 +214,18 @@ impl Events {
                 }
                 (Some(decoded), Some(Ok(frame))) => {
                     let Ok(data) = frame.into_data() else { continue };
-                    match decoded.take_in(data) {
+                    let taken = decoded.take_in(data);
+                    if decoded.has_answered {
+                        // What the backend may still send is of no interest, and a client that has its answer
+                        // cancels nothing when it closes.
+                        self.hold.complete();
+                    }
+                    match taken {
                         Taken::All => {}
-                        Taken::TooLong => self.reply = None,
+                        Taken::TooLong => {
+                            self.reply = None;
+                            decoded.finish();
+                        }
                         Taken::Questions(open) => self.park(open),
                     }
                 }
@@ -256,10 +270,7 @@ impl Decoded {
         self.decoder.push(data);
         let mut questions = Vec::new();
         while let Some(event) = self.decoder.next() {
-            let Ok(event) = event else {
-                self.finish();
-                return Taken::TooLong;
-            };
+            let Ok(event) = event else { return Taken::TooLong };
             if event.data.is_empty() {
                 continue;
             }
@@ -323,7 +334,7 @@ impl Drop for Events {
 }
 
 /// Lets a backend finish what its client no longer waits for.
-fn go_on(reply: Option<Reply>, mut hold: Hold) {
+pub(crate) fn go_on(reply: Option<Reply>, mut hold: Hold) {
     let (Some(reply), Some(patience)) = (reply, hold.patience) else { return };
     let airborne = hold.airborne.take();
     spawn_if_running(async move {
@@ -359,3 +370,6 @@ impl Silence {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

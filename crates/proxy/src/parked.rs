@@ -21,6 +21,9 @@ use crate::relay::Relay;
 /// How long a parked call waits; as long as a round of input may take a person.
 const PATIENCE: Duration = Duration::from_secs(600);
 
+/// Longest silence of a backend once its call goes on, counted anew: while it was parked nobody listened.
+const SILENCE: Duration = Duration::from_secs(300);
+
 /// Most calls parked at once; each holds a connection and what the kernel buffers for it.
 const MOST: usize = 10_000;
 
@@ -58,7 +61,9 @@ impl Parked {
 
     /// Takes a call out, to go on with it.
     pub(crate) fn take(&self, name: &str) -> Option<ParkedCall> {
-        self.lock().remove(name).map(|(_, call)| call)
+        let (_, mut call) = self.lock().remove(name)?;
+        call.reply.set_idle(Some(SILENCE));
+        Some(call)
     }
 
     /// Gives up what nobody came back for; its backends are told.

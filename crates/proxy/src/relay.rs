@@ -1,5 +1,7 @@
 //! Messages that a backend sends on the way to its answer: which go to the client, and as what.
 
+use std::sync::{Arc, OnceLock};
+
 use bytes::Bytes;
 use mcp::bridge::{self, Caching, InputRequest};
 use mcp::error::{code, error_body, result_body};
@@ -8,7 +10,7 @@ use mcp::method::Method;
 use mcp::rewrite::{Edit, splice};
 
 use crate::forward::Errand;
-use crate::sessions::{Answer, Asked, MAX_ASKED};
+use crate::sessions::{Answer, Asked};
 
 /// What becomes of one message of a backend.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,12 +61,14 @@ pub(crate) struct Relay {
     pub(crate) may_ask: bool,
     pub(crate) restore: Option<RestoreId>,
     pub(crate) dress: Dress,
+    /// Made with the first request put to the client; its end says that no answer is waited for.
+    pub(crate) life: OnceLock<Arc<()>>,
 }
 
 impl Relay {
     /// Hands on what both sides understand as it is.
     pub(crate) fn untouched() -> Self {
-        Self { errand: None, may_ask: true, restore: None, dress: Dress::Same }
+        Self { errand: None, may_ask: true, restore: None, dress: Dress::Same, life: OnceLock::new() }
     }
 
     /// Says whether an answer must be read and changed.
@@ -75,7 +79,8 @@ impl Relay {
     /// Decides about one message.
     pub(crate) fn pass(&self, data: Bytes) -> Passed {
         // An answer holds no key "method": inside a string its quotes would be escaped.
-        if memchr::memmem::find(&data, b"\"method\"").is_none() {
+        let is_json = matches!(data.trim_ascii_start().first(), Some(b'{' | b'['));
+        if is_json && memchr::memmem::find(&data, b"\"method\"").is_none() {
             return Passed::Answer(self.finished(data));
         }
         let Ok(outline) = Outline::read(&data) else {
@@ -146,7 +151,7 @@ impl Relay {
         if self.may_ask && matches!(self.dress, Dress::ToModern { .. }) {
             return self.question(outline, &data, id);
         }
-        let asked = self.may_ask.then(|| ask(errand, outline, &data, id)).flatten();
+        let asked = self.may_ask.then(|| self.ask(errand, outline, &data, id)).flatten();
         match asked {
             Some(message) => Passed::Message(message),
             None => {
@@ -174,28 +179,22 @@ impl Relay {
         let question = InputRequest { key, method: outline.method, method_name: name.into_owned(), params };
         Passed::Question { id, question }
     }
+
+    /// Notes a request of a backend and returns it under an id of ours; `None` where too many are open.
+    fn ask(&self, errand: &Errand, outline: &Outline, data: &Bytes, id: Span) -> Option<Bytes> {
+        let progress_token = outline.meta.and_then(|meta| {
+            let token = mcp::message::Meta::read(meta.of(data)).progress_token?;
+            Some(data.slice(token.shifted(meta.start).range()))
+        });
+        let life = Arc::downgrade(self.life.get_or_init(Arc::default));
+        let answer = Answer::ToBackend { key: errand.version.key.clone(), id: data.slice(id.range()), life };
+        let number = errand.session.state().ask(Asked { answer, progress_token })?;
+        Some(splice(data, &mut [Edit { at: id, with: asked_id(number).into() }]))
+    }
 }
 
 /// Begins the keys of questions.
 const QUESTION_PREFIX: &str = "ask-";
-
-/// Notes a request of a backend and returns it under an id of ours; `None` where too many are open.
-fn ask(errand: &Errand, outline: &Outline, data: &Bytes, id: Span) -> Option<Bytes> {
-    let progress_token = outline.meta.and_then(|meta| {
-        let token = mcp::message::Meta::read(meta.of(data)).progress_token?;
-        Some(data.slice(token.shifted(meta.start).range()))
-    });
-    let mut state = errand.session.state();
-    if state.asked.len() >= MAX_ASKED {
-        return None;
-    }
-    let number = state.next_asked;
-    state.next_asked += 1;
-    let answer = Answer::ToBackend { key: errand.version.key.clone(), id: data.slice(id.range()) };
-    state.asked.insert(number, Asked { answer, progress_token });
-    drop(state);
-    Some(splice(data, &mut [Edit { at: id, with: asked_id(number).into() }]))
-}
 
 /// Begins the ids under which a client is asked.
 const ASKED_PREFIX: &str = "ask-";
@@ -209,3 +208,6 @@ pub(crate) fn asked_id(number: u64) -> String {
 pub(crate) fn asked_number(id: &[u8]) -> Option<u64> {
     mcp::message::text(id)?.strip_prefix(ASKED_PREFIX)?.parse().ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,7 +18,7 @@ use crate::forward::{self, Back, Errand};
 use crate::outbound::{Body, MAX_EVENT_BYTES};
 use crate::relay::{Dress, Passed, Relay, asked_id};
 use crate::reply;
-use crate::sessions::{Answer, Asked, MAX_ASKED};
+use crate::sessions::{Answer, Asked};
 
 /// Most rounds of one call, and the longest time one may take a person (gateway protocol, section 9).
 const MOST_ROUNDS: usize = 8;
@@ -98,8 +98,8 @@ async fn run(round: &Round, start: Start, id: &Bytes, sender: &mpsc::Sender<Byte
     let relay = Relay {
         errand: Some(round.errand.clone()),
         may_ask: false,
-        restore: None,
         dress: Dress::ToLegacy { method: round.method },
+        ..Relay::untouched()
     };
     let mut asked = match start {
         Start::Asked(asked) => asked,
@@ -194,16 +194,8 @@ async fn ask(
     sender: &mpsc::Sender<Bytes>,
 ) -> Result<Option<Bytes>, Error> {
     let (answer, waiting) = oneshot::channel();
-    let number = {
-        let mut state = round.errand.session.state();
-        if state.asked.len() >= MAX_ASKED {
-            return Ok(None);
-        }
-        let number = state.next_asked;
-        state.next_asked += 1;
-        state.asked.insert(number, Asked { answer: Answer::ToRound(answer), progress_token: None });
-        number
-    };
+    let asked = Asked { answer: Answer::ToRound(answer), progress_token: None };
+    let Some(number) = round.errand.session.state().ask(asked) else { return Ok(None) };
     let _removed = Removal { errand: &round.errand, number };
     let (id, method) = (asked_id(number), quote(&request.method_name));
     let params = String::from_utf8_lossy(&request.params);

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use backend::Backends;
@@ -27,7 +27,7 @@ pub(crate) use record::Record;
 const SHARDS: usize = 64;
 
 /// How many requests of backends one client session may leave unanswered; more are refused to the backend.
-pub(crate) const MAX_ASKED: usize = 256;
+const MAX_ASKED: usize = 256;
 
 /// How many resources one client session may subscribe to.
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 1024;
@@ -109,10 +109,37 @@ pub(crate) struct Asked {
 
 /// Where a client's answer goes.
 pub(crate) enum Answer {
-    /// To a legacy backend, under its own raw id.
-    ToBackend { key: VersionKey, id: Bytes },
+    /// To a legacy backend, under its own raw id. `life` ends with the stream on which it asked.
+    ToBackend { key: VersionKey, id: Bytes, life: Weak<()> },
     /// To a round of input that waits for it: the whole message.
     ToRound(tokio::sync::oneshot::Sender<Bytes>),
+}
+
+impl Asked {
+    /// Says whether nobody waits for the answer any more.
+    fn is_over(&self) -> bool {
+        match &self.answer {
+            Answer::ToBackend { life, .. } => life.strong_count() == 0,
+            Answer::ToRound(waiting) => waiting.is_closed(),
+        }
+    }
+}
+
+impl State {
+    /// Notes a request for the client and returns its number; `None` where too many are open.
+    pub(crate) fn ask(&mut self, asked: Asked) -> Option<u64> {
+        if self.asked.len() >= MAX_ASKED {
+            // Clients leave questions unanswered whose call is over.
+            self.asked.retain(|_, asked| !asked.is_over());
+        }
+        if self.asked.len() >= MAX_ASKED {
+            return None;
+        }
+        let number = self.next_asked;
+        self.next_asked += 1;
+        self.asked.insert(number, asked);
+        Some(number)
+    }
 }
 
 /// Place of one backend session. Whoever holds `opening` greets; everybody else waits for it.

@@ -23,7 +23,7 @@ pub(crate) fn answered(call: &Call, session: &Arc<ClientSession>) -> Response<Bo
     let number = call.id().and_then(asked_number);
     let asked = number.and_then(|number| session.state().asked.remove(&number));
     match (asked.map(|asked| asked.answer), call.outline.id) {
-        (Some(Answer::ToBackend { key, id }), Some(at)) => {
+        (Some(Answer::ToBackend { key, id, .. }), Some(at)) => {
             let body = splice(&call.body, &mut [Edit { at, with: id }]);
             if let Some(errand) = errand(call, session, &key) {
                 errand.post_aside(body);
