@@ -7,11 +7,13 @@ mod caller;
 mod compose;
 mod heard;
 
+mod access;
 mod cli;
 mod config;
 mod direct;
 mod peers;
 mod serving;
+mod sessions;
 mod shutdown;
 mod start;
 mod versions;
