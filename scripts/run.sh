@@ -35,10 +35,9 @@ stop() {
 require_rust
 ! answers || fail "something already listens on $listen: stop it, or choose another address with make run LISTEN=127.0.0.1:9090"
 
-step "Building the gateway (release; the first build takes some minutes)"
-cargo build --release --locked --package gateway --bin switchyard
-step "Building the demonstration's MCP servers"
-cargo build --release --locked --package testkit --bin demo
+step "Building the gateway and the demonstration (release; the first build takes some minutes)"
+# In one go: built apart, they would want their libraries with other features and build them twice.
+cargo build --release --locked --package gateway --bin switchyard --package testkit --bin demo
 
 trap stop EXIT
 trap 'exit 130' INT
