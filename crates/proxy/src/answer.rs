@@ -8,6 +8,7 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 use mcp::error::{code, error_body};
 use mcp::headers::Accepts;
+use mcp::message::{Outline, member};
 use mcp::sse;
 
 use crate::error::Error;
@@ -127,9 +128,27 @@ async fn json(status: StatusCode, back: Back, mut expected: Expected<'_>) -> Res
         return Err(Error::Unusable { server: expected.server.into(), reason });
     }
     expected.hold.complete();
-    // Legacy clients read an error only from a 2xx answer; modern backends give some other statuses.
-    let status = if matches!(expected.relay.dress, Dress::ToLegacy { .. }) { StatusCode::OK } else { status };
-    Ok(reply::json(status, expected.relay.finished(whole)))
+    let finished = expected.relay.finished(whole);
+    let status = match expected.relay.dress {
+        Dress::Same => status,
+        // Legacy clients read an error only from a 2xx answer; modern backends give some other statuses.
+        Dress::ToLegacy { .. } => StatusCode::OK,
+        // For modern clients the status says that a method is unknown (2026-07-28, streamable HTTP).
+        Dress::ToModern { .. } if is_unknown_method(&finished) => StatusCode::NOT_FOUND,
+        Dress::ToModern { .. } => status,
+    };
+    Ok(reply::json(status, finished))
+}
+
+fn is_unknown_method(answer: &[u8]) -> bool {
+    let number = code::METHOD_NOT_FOUND.to_string();
+    // Hardly any answer holds the number at all.
+    if memchr::memmem::find(answer, number.as_bytes()).is_none() {
+        return false;
+    }
+    let Ok(Outline { error: Some(error), .. }) = Outline::read(answer) else { return false };
+    let error = error.of(answer);
+    member(error, "code").is_some_and(|span| span.of(error) == number.as_bytes())
 }
 
 async fn events(back: Back, expected: Expected<'_>) -> Result<Response<Body>, Error> {

@@ -49,13 +49,15 @@ pub(crate) async fn to_client(
     round: Round,
 ) -> Result<Response<Body>, Error> {
     let (head, back) = answer.into_parts();
-    if !answer::is_json(&head.headers) {
+    let back = match back {
         // A stream: questions can only stand in its last event, and what comes before goes out at once.
-        if let (true, Back::Coming(reply)) = (answer::is_events(&head.headers), back) {
+        Back::Coming(reply) if head.status.is_success() && answer::is_events(&head.headers) => {
             return Ok(started(round, Start::Stream(reply), expected.id));
         }
-        let reason = format!("it answered HTTP {} without MCP in it", head.status.as_u16());
-        return Err(Error::Unusable { server: expected.server.into(), reason });
+        back => back,
+    };
+    if !answer::is_json(&head.headers) {
+        return answer::to_client(Response::from_parts(head, back), expected).await;
     }
     let whole = match back {
         Back::Read(whole) => whole,
