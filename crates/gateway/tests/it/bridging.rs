@@ -1,0 +1,53 @@
+//! Clients and backends of different eras: 2026-07-28 on one side, the sessions of before on the other.
+
+mod legacy_clients;
+mod modern_clients;
+mod modern_requests;
+
+use testkit::{Client, LegacyBackend, ModernBackend};
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::compose::row;
+
+const TOOLS: [&str; 8] = ["echo", "ask", "sample", "roots", "progress", "log", "slow", "big"];
+
+/// A backend of each era at `/old` and `/new`, and both composed at `/virtual/both`.
+struct Stage {
+    app: App,
+    caller: Caller,
+    old: LegacyBackend,
+    new: ModernBackend,
+}
+
+impl Stage {
+    async fn start() -> Self {
+        let old = LegacyBackend::start("old").tools(TOOLS).prompt("review").resource("file:///old");
+        let old = old.version("1.4.0").instructions("Old rules.").await;
+        let new = ModernBackend::start("new").tools(TOOLS).prompt("plan").resource("file:///new");
+        let new = new.version("2.4.0").instructions("New rules.").await;
+        let app = App::start().await;
+        app.serve("/old", &old.url()).await;
+        app.serve("/new", &new.url()).await;
+        let rows: Vec<_> = ["old", "new"]
+            .iter()
+            .flat_map(|name| TOOLS.map(|tool| row(tool, &format!("/{name}"), &format!("{name}_{tool}"))))
+            .collect();
+        app.compose("both", &rows).await;
+        let caller = app.reader().await;
+        Self { app, caller, old, new }
+    }
+
+    /// A client of revision 2026-07-28.
+    fn modern(&self, path: &str) -> Client {
+        let client = Client::modern(&format!("{}{path}", self.app.url));
+        client.bearer(self.caller.token.as_deref().unwrap())
+    }
+
+    /// A client of the revisions before, which has greeted.
+    async fn legacy(&self, path: &str) -> Client {
+        let mut client = self.app.client(path, &self.caller).askable();
+        client.initialize().await;
+        client
+    }
+}
