@@ -23,21 +23,24 @@ pub(crate) fn check_host(
     settings: &Settings,
 ) -> Result<(), Error> {
     let host = host.and_then(|host| host.to_str().ok()).ok_or(Error::ForeignHost)?;
-    if !is_ours(without_port(host), settings) {
+    let is_any = settings.allowed_hosts.iter().any(|allowed| allowed == ANY);
+    if !is_any && !is_ours(without_port(host), settings) {
         return Err(Error::ForeignHost);
     }
-    let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
-    let origin = origin.to_str().map_err(|_| Error::ForeignHost)?;
+    let is_allowed =
+        |origin: &HeaderValue| is_known_origin(origin.to_str().ok()?, host, settings).then_some(());
+    headers.get_all(ORIGIN).iter().try_for_each(is_allowed).ok_or(Error::ForeignHost)
+}
+
+/// Says whether a page of this origin may call: one that is listed, one of ours, or one that came from the
+/// host the request names.
+fn is_known_origin(origin: &str, host: &str, settings: &Settings) -> bool {
     if settings.allowed_origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin)) {
-        return Ok(());
+        return true;
     }
     // An opaque origin ("null") has no authority and is refused.
-    let authority = origin.split_once("://").map(|(_, authority)| authority).ok_or(Error::ForeignHost)?;
-    if authority == host || is_ours(without_port(authority), settings) {
-        Ok(())
-    } else {
-        Err(Error::ForeignHost)
-    }
+    let Some((_, authority)) = origin.split_once("://") else { return false };
+    authority == host || is_ours(without_port(authority), settings)
 }
 
 /// Returns the host a request names, port and all.
@@ -58,7 +61,7 @@ fn without_port(authority: &str) -> &str {
 fn is_ours(name: &str, settings: &Settings) -> bool {
     let loopback = ["127.0.0.1", "localhost", "[::1]"];
     loopback.iter().any(|known| known.eq_ignore_ascii_case(name))
-        || settings.allowed_hosts.iter().any(|known| known == ANY || known.eq_ignore_ascii_case(name))
+        || settings.allowed_hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// Returns who calls. `path` is the endpoint's short path; a token bound to another one is refused.
@@ -114,3 +117,6 @@ pub(crate) fn may(
     needed.extend(tool.iter().filter(|scope| !endpoint.contains(scope)).cloned());
     Err(Error::MissingScope { missing: missing.clone(), needed })
 }
+
+#[cfg(test)]
+mod tests;

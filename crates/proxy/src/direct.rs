@@ -71,7 +71,7 @@ async fn legacy(call: Call, choice: &Choice) -> Result<Response<Body>, Error> {
     let mut airborne = None;
     if let Some(session) = &choice.session {
         headers.insert(SESSION_ID, session_header(session)?);
-        let number = call.plane.shared.flights.session_number(&session.session);
+        let number = call.plane.shared.flights.session_number(&version.key, &session.session);
         (body, airborne) = in_session(&call, number, version, body);
     }
     let own = airborne.as_ref().and_then(|flight| flight.own_id.clone());
@@ -79,7 +79,7 @@ async fn legacy(call: Call, choice: &Choice) -> Result<Response<Body>, Error> {
         own.zip(call.outline.id).map(|(own, id)| RestoreId { own, clients: call.body.slice(id.range()) });
     let patience = call.plane.shared.settings.patience;
     let answer = forward::send(&call.plane.backends, version, forward::post(headers, body));
-    let answer = Patient::new(answer, patience).await?;
+    let (answer, airborne) = Patient::new(answer, patience, airborne).await?;
     let session = answer.headers().get(SESSION_ID).cloned();
     let is_initialize = call.outline.method == Method::Initialize;
     let expected = Expected {

@@ -103,9 +103,12 @@ async fn in_session(
         let errand = errand.clone();
         async move { errand.post(headers, body).await }
     };
-    let answer: Response<Back> = match patience {
-        Some(patience) => Patient::new(sent, patience).await?,
-        None => Cancelling::new(sent, errand.clone(), own.clone().unwrap_or(clients.clone())).await?,
+    let (answer, airborne): (Response<Back>, _) = match patience {
+        Some(patience) => Patient::new(sent, patience, Some(airborne)).await?,
+        None => {
+            let upstream_id = own.clone().unwrap_or(clients.clone());
+            (Cancelling::new(sent, errand.clone(), upstream_id).await?, Some(airborne))
+        }
     };
     let is_changed = own.is_some();
     let upstream_id = own.unwrap_or_else(|| clients.clone());
@@ -117,7 +120,7 @@ async fn in_session(
         server: version.key.path.as_str(),
         accepts: call.accepts,
         id: call.id(),
-        hold: Hold { airborne: Some(airborne), patience, cancels, ticket },
+        hold: Hold { airborne, patience, cancels, ticket },
         relay: Relay {
             errand: Some(errand),
             may_ask: is_bridged || call.accepts.events,
@@ -180,7 +183,7 @@ async fn legacy_to_modern(exchange: Exchange, session: Arc<ClientSession>) -> Re
     modern_headers(&mut headers, &method, name.as_deref());
     let patience = call.plane.shared.settings.patience;
     let sent = forward::send(&call.plane.backends, &version, forward::post(headers.clone(), dressed.clone()));
-    let answer: Response<Back> = Patient::new(sent, patience).await?;
+    let (answer, _) = Patient::new(sent, patience, None).await?;
     let errand = call.plane.errand(&session, &version);
     let dress = Dress::ToLegacy { method: call.outline.method };
     let expected = Expected {

@@ -52,9 +52,9 @@ impl Flights {
         }
     }
 
-    /// Turns the text of a session into the number flights know it by.
-    pub(crate) fn session_number(&self, session: &str) -> u64 {
-        self.hasher.hash_one(session)
+    /// Turns a version's session into the number flights know it by; two backends may well give the same id.
+    pub(crate) fn session_number(&self, key: &VersionKey, session: &str) -> u64 {
+        self.hasher.hash_one((key, session))
     }
 
     /// Enters a request. Where one of the same id runs in the session already, it gets an id of ours.

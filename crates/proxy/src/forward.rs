@@ -16,6 +16,7 @@ use mcp::message::quote;
 use routing::version::VersionTarget;
 
 use crate::error::Error;
+use crate::flights::Airborne;
 use crate::sessions::{BackendSession, ClientSession, Slot};
 use crate::shared::Shared;
 
@@ -23,6 +24,9 @@ use crate::shared::Shared;
 pub(crate) const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 pub(crate) const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// Longest time in which a new session is told what the client told the ones before it.
+const TAKE_UP_TIME: Duration = Duration::from_secs(5);
 
 /// Longest refusal that is read to learn whether it is about the session.
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
@@ -120,10 +124,8 @@ impl Errand {
         if parts.status == StatusCode::NOT_FOUND {
             return Ok(None);
         }
-        let refusal = reply.collect(MAX_REFUSAL_BYTES).await;
-        let refusal = refusal.map_err(|error| Error::of_backend(self.server(), &error))?;
-        let is_about_session = refusal.to_ascii_lowercase().windows(7).any(|word| word == b"session");
-        Ok((!is_about_session).then(|| Response::from_parts(parts, Back::Read(refusal))))
+        let refusal = read_refusal(reply).await.map_err(|error| Error::of_backend(self.server(), &error))?;
+        Ok((!is_about_session(&refusal)).then(|| Response::from_parts(parts, Back::Read(refusal))))
     }
 
     /// Adds what identifies a backend session.
@@ -138,14 +140,18 @@ impl Errand {
     }
 
     /// Returns the backend session, greeting the backend first where there is none. Many calls at once
-    /// greet once.
+    /// greet once, and fail together.
     pub(crate) async fn open(&self, slot: &Slot) -> Result<Arc<BackendSession>, Error> {
         if let Some(open) = slot.current() {
             return Ok(open);
         }
+        let failures = slot.failures();
         let _alone = slot.opening.lock().await;
         if let Some(open) = slot.current() {
             return Ok(open);
+        }
+        if let Some(error) = slot.failed_since(failures) {
+            return Err(Error::of_backend(self.server(), &error));
         }
         let sealed = &self.session.sealed;
         let hello = Hello {
@@ -154,12 +160,13 @@ impl Errand {
             client_info: &sealed.client_info,
         };
         let greeting = self.backends.greet(&self.version.endpoint, &hello).await;
-        let greeting = greeting.map_err(|error| Error::of_backend(self.server(), &error))?;
+        let greeting = greeting.map_err(|error| Error::of_backend(self.server(), &slot.fail(error)))?;
         let id = greeting.session.as_deref().map(HeaderValue::from_str).transpose();
         let id = id.map_err(|_| self.unusable("its session id is not printable"))?;
         let endpoint = Some(self.version.endpoint.clone());
         let open = BackendSession { id, revision: greeting.revision, endpoint };
-        self.take_up(&open).await;
+        // What does not get through costs log messages or updates, never the session.
+        let _ = tokio::time::timeout(TAKE_UP_TIME, self.take_up(&open)).await;
         let open = slot.set(open);
         self.shared.sessions.keep(&self.session);
         Ok(open)
@@ -203,34 +210,46 @@ impl Errand {
     }
 }
 
+/// Reads why a backend refused.
+pub(crate) async fn read_refusal(reply: Reply) -> Result<Bytes, backend::Error> {
+    reply.collect(MAX_REFUSAL_BYTES).await
+}
+
+/// Says whether a refusal is about the session: some backends answer 400 for one they do not know.
+pub(crate) fn is_about_session(refusal: &[u8]) -> bool {
+    refusal.to_ascii_lowercase().windows(7).any(|word| word == b"session")
+}
+
 /// Lets an exchange with a backend go on for a while when its client goes away without cancelling: for
 /// clients of the legacy era a closed connection is not a cancellation (gateway protocol, section 6).
 pub(crate) struct Patient<F: Future<Output = Result<Response<Back>, Error>> + Send + 'static> {
     future: Option<Pin<Box<F>>>,
+    /// The request stays among those under way for as long as the exchange goes on.
+    airborne: Option<Airborne>,
     patience: Duration,
 }
 
 impl<F: Future<Output = Result<Response<Back>, Error>> + Send + 'static> Patient<F> {
-    pub(crate) fn new(future: F, patience: Duration) -> Self {
-        Self { future: Some(Box::pin(future)), patience }
+    pub(crate) fn new(future: F, patience: Duration, airborne: Option<Airborne>) -> Self {
+        Self { future: Some(Box::pin(future)), airborne, patience }
     }
 }
 
 impl<F: Future<Output = Result<Response<Back>, Error>> + Send + 'static> Future for Patient<F> {
-    type Output = F::Output;
+    type Output = Result<(Response<Back>, Option<Airborne>), Error>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let future = self.future.as_mut().expect("not polled again after it was ready");
         let answer = std::task::ready!(future.as_mut().poll(cx));
         self.future = None;
-        Poll::Ready(answer)
+        Poll::Ready(answer.map(|answer| (answer, self.airborne.take())))
     }
 }
 
 impl<F: Future<Output = Result<Response<Back>, Error>> + Send + 'static> Drop for Patient<F> {
     fn drop(&mut self) {
         let Some(future) = self.future.take() else { return };
-        let patience = self.patience;
+        let (patience, airborne) = (self.patience, self.airborne.take());
         spawn_if_running(async move {
             let rest = async {
                 if let Ok(answer) = future.await
@@ -240,6 +259,7 @@ impl<F: Future<Output = Result<Response<Back>, Error>> + Send + 'static> Drop fo
                 }
             };
             let _ = tokio::time::timeout(patience, rest).await;
+            drop(airborne);
         });
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use auth::Issuer;
 use mcp::era::Revision;
-use mcp::message::Meta;
+use mcp::message::{Meta, quote};
 use routing::version::VersionTarget;
 
 use crate::opaque::VirtualSession;
@@ -30,9 +30,10 @@ pub(crate) fn session_for(
     let level = log_level.map(|level| LEVELS[level]).unwrap_or_default();
     let principal = &call.principal;
     let is_nameless = principal.token.is_none() && principal.issuer.is_empty();
-    let key = format!("kept\n{}\n{}\n{capabilities}\n{level}", version.key.path, version.key.label);
+    // The client's own words stand last, so that they cannot pass for anything else.
+    let key = format!("kept\n{}\n{}\n{level}\n{capabilities}", version.key.path, version.key.label);
     let sessions = &call.plane.shared.sessions;
-    let token = format!("{key}\n{}\n{}", principal.issuer, principal.subject);
+    let token = format!("{}\n{}\n{key}", quote(&principal.issuer), quote(&principal.subject));
     if let Some(session) = sessions.find(&token, &key, principal).filter(|_| !is_nameless) {
         return session;
     }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use auth::Issuer;
 use backend::Reply;
@@ -13,6 +13,7 @@ use bytes::Bytes;
 use mcp::bridge::{InputRequest, asking};
 use mcp::error::{code, error_body};
 use mcp::sse::Decoder;
+use tokio::time::Instant;
 
 use crate::hold::Hold;
 use crate::opaque::Opaque;
@@ -28,9 +29,9 @@ const SILENCE: Duration = Duration::from_secs(300);
 const MOST: usize = 10_000;
 
 /// All parked calls of this process.
-#[derive(Default)]
 pub(crate) struct Parked {
     calls: Mutex<HashMap<String, (Instant, ParkedCall)>>,
+    most: usize,
 }
 
 /// One parked call.
@@ -43,6 +44,12 @@ pub(crate) struct ParkedCall {
     pub(crate) open: Vec<(Bytes, InputRequest)>,
 }
 
+impl Default for Parked {
+    fn default() -> Self {
+        Self { calls: Mutex::default(), most: MOST }
+    }
+}
+
 impl Parked {
     /// Parks a call and returns the answer that asks its client.
     pub(crate) fn park(&self, call: ParkedCall, opaque: &Opaque) -> Bytes {
@@ -50,7 +57,7 @@ impl Parked {
         let questions: Vec<InputRequest> = call.open.iter().map(|(_, question)| question.clone()).collect();
         let name = Issuer::new_id().to_string();
         let mut calls = self.lock();
-        if calls.len() >= MOST {
+        if calls.len() >= self.most {
             return error_body(Some(&ticket.id), code::OVERLOADED, "too many calls wait for input", None);
         }
         calls.insert(name.clone(), (Instant::now(), call));
@@ -83,3 +90,6 @@ impl Parked {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests;

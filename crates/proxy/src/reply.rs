@@ -147,3 +147,6 @@ fn challenge(error: &Error, metadata_url: &str) -> HeaderValue {
     };
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("Bearer"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -149,6 +149,14 @@ pub(crate) struct Slot {
     /// Tells streams of an older session that there is a newer one.
     pub(crate) renewed: tokio::sync::Notify,
     current: Mutex<Option<Arc<BackendSession>>>,
+    failed: Mutex<Failed>,
+}
+
+/// How often greeting failed, and why it did last.
+#[derive(Default)]
+struct Failed {
+    times: u64,
+    reason: Option<Arc<backend::Error>>,
 }
 
 /// An open session with a backend.
@@ -172,6 +180,26 @@ impl Slot {
         *self.lock() = Some(session.clone());
         self.renewed.notify_waiters();
         session
+    }
+
+    /// Returns how often greeting failed so far.
+    pub(crate) fn failures(&self) -> u64 {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).times
+    }
+
+    /// Returns why greeting failed, if it did since there were `before` failures: whoever waited for it then
+    /// need not try again.
+    pub(crate) fn failed_since(&self, before: u64) -> Option<Arc<backend::Error>> {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.reason.clone().filter(|_| failed.times > before)
+    }
+
+    /// Notes that greeting failed.
+    pub(crate) fn fail(&self, reason: backend::Error) -> Arc<backend::Error> {
+        let reason = Arc::new(reason);
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        *failed = Failed { times: failed.times + 1, reason: Some(reason.clone()) };
+        reason
     }
 
     /// Forgets a session that its backend no longer knows, unless another one took its place meanwhile.
@@ -217,6 +245,10 @@ impl ClientSession {
 
     fn touch(&self) {
         self.last_used_ms.store(Timestamp::now().0, Ordering::Relaxed);
+    }
+
+    fn idle_ms(&self, now: i64) -> i64 {
+        now - self.last_used_ms.load(Ordering::Relaxed)
     }
 
     fn is_busy(&self) -> bool {
@@ -314,7 +346,7 @@ impl Sessions {
             return;
         }
         let record = Record::of(session);
-        if record.is_ended || !record.backends.is_empty() {
+        if record.is_ended || !record.backends.is_empty() || record.log_level.is_some() {
             let seconds = u32::try_from(self.settings.store_idle.as_secs()).unwrap_or(u32::MAX);
             let seconds = if record.is_ended { record::ENDED_SECONDS } else { seconds };
             self.store.put(record_key(&session.sealed.id), record.to_bytes(), seconds);
@@ -335,17 +367,19 @@ impl Sessions {
         let most = self.settings.most.div_ceil(SHARDS);
         for shard in &self.shards {
             let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut excess = shard.len().saturating_sub(most);
             let mut limit_ms = idle_ms;
-            if shard.len() > most {
-                let mut ages: Vec<_> =
-                    shard.values().map(|s| now - s.last_used_ms.load(Ordering::Relaxed)).collect();
+            if excess > 0 {
+                let mut ages: Vec<_> = shard.values().map(|session| session.idle_ms(now)).collect();
                 ages.sort_unstable();
-                limit_ms = limit_ms.min(ages[most]);
+                limit_ms = ages[most];
             }
             shard.retain(|_, session| {
-                let is_idle = now - session.last_used_ms.load(Ordering::Relaxed) >= limit_ms;
+                let age = session.idle_ms(now);
+                let is_idle = age >= idle_ms || (excess > 0 && age >= limit_ms);
                 let is_kept = !is_idle || Arc::strong_count(session) > 1 || session.is_busy();
                 if !is_kept {
+                    excess = excess.saturating_sub(1);
                     self.keep(session);
                 }
                 is_kept
@@ -404,3 +438,6 @@ impl Sessions {
 fn record_key(id: &str) -> String {
     format!("vs/{id}")
 }
+
+#[cfg(test)]
+mod tests;

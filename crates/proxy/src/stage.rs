@@ -104,14 +104,14 @@ pub(crate) fn backends() -> Arc<Backends> {
 
 /// What a data thread works with, over these servers.
 pub(crate) fn plane(catalog: &Catalog) -> Plane {
-    plane_with(catalog, Memory::default())
+    plane_with(catalog, Memory::default(), settings())
 }
 
-pub(crate) fn plane_with(catalog: &Catalog, store: Memory) -> Plane {
+pub(crate) fn plane_with(catalog: &Catalog, store: Memory, settings: Settings) -> Plane {
     let root = RootKey::from_hex(&"5e".repeat(32)).unwrap();
     let live = Arc::new(Live::new(table(catalog)));
     let authenticator = Arc::new(Authenticator::new(&root));
-    let shared = Shared::new(live, authenticator, seal(), Arc::new(store), Box::new(|_| {}), settings());
+    let shared = Shared::new(live, authenticator, seal(), Arc::new(store), Box::new(|_| {}), settings);
     Plane { shared, backends: backends() }
 }
 

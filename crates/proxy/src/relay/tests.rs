@@ -1,7 +1,5 @@
 //! What becomes of each kind of message that a backend sends.
 
-use std::sync::Arc;
-
 use catalog::Catalog;
 use catalog::endpoint::Era;
 

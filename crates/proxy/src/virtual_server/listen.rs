@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use crate::answer;
 use crate::error::Error;
-use crate::forward::{EVENTS, Errand};
+use crate::forward::{self, EVENTS, Errand};
 use crate::outbound::{Body, MAX_EVENT_BYTES};
 use crate::plane::Plane;
 use crate::relay::{Passed, Relay};
@@ -116,6 +116,12 @@ async fn read_stream(errand: &Errand, slot: &Slot, open: &Arc<BackendSession>) -
     let answer = match errand.backends.send(&errand.version.endpoint, outgoing).await {
         Ok(answer) if answer.status() == StatusCode::OK => answer,
         Ok(answer) if answer.status() == StatusCode::NOT_FOUND => return Ended::Lost,
+        // The backend has not noticed yet that the stream before this one is closed.
+        Ok(answer) if answer.status() == StatusCode::CONFLICT => return Ended::AtOnce,
+        Ok(answer) if answer.status() == StatusCode::BAD_REQUEST => {
+            let refusal = forward::read_refusal(answer.into_body()).await.unwrap_or_default();
+            return if forward::is_about_session(&refusal) { Ended::Lost } else { Ended::NoStream };
+        }
         Ok(answer) if answer.status().is_client_error() => return Ended::NoStream,
         _ => return Ended::AtOnce,
     };
