@@ -52,7 +52,7 @@ pub(crate) async fn legacy(call: Call, choice: &Choice) -> Result<Response<Body>
     let session = session(&call.plane, &call.headers, choice, &call.principal).await?;
     match (call.outline.kind, call.outline.method) {
         (Kind::Response, _) => Ok(aside::answered(&call, &session)),
-        (Kind::Notification, _) => Ok(reply::empty(StatusCode::ACCEPTED)),
+        (Kind::Notification, _) => Ok(aside::notified(&call, &session)),
         (Kind::Request, Method::Ping) => Ok(reply::result(&call, b"{}")),
         (Kind::Request, Method::SetLevel) => aside::set_level(&call, &session),
         (Kind::Request, Method::Subscribe | Method::Unsubscribe) => Err(call.unknown_method()),

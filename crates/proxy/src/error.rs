@@ -59,6 +59,9 @@ pub(crate) enum Error {
     NoSuchVersion { path: String, asked: String, known: String },
     #[error("Missing required scope: {missing}")]
     MissingScope { missing: Scope, needed: Vec<Scope> },
+    /// No client reads this answer: it cancelled the request.
+    #[error("the request was cancelled")]
+    Cancelled,
     // A backend's fault.
     #[error("Backend server unreachable: {server}")]
     Unreachable { server: String, reason: String },
@@ -130,6 +133,7 @@ impl Error {
                 "malformed"
             }
             Self::InvalidParams(_) | Self::UnknownName { .. } | Self::ResourceNotFound(_) => "params",
+            Self::Cancelled => "cancelled",
             Self::HeaderMismatch(_) => "header-mismatch",
             Self::UnsupportedVersion { .. } => "protocol-version",
             Self::UnknownMethod(_) => "method",

@@ -182,21 +182,28 @@ async fn legacy_to_modern(exchange: Exchange, session: Arc<ClientSession>) -> Re
     let mut headers = forward::carried_headers(&call.headers);
     modern_headers(&mut headers, &method, name.as_deref());
     let patience = call.plane.shared.settings.patience;
+    let id = call.outline.id.expect("a request has an id");
+    let flights = &call.plane.shared.flights;
+    let airborne = flights.begin_stoppable(session.number, id.of(&call.body), &version.key);
+    let stop = airborne.stop.clone().expect("begun so");
     let sent = forward::send(&call.plane.backends, &version, forward::post(headers.clone(), dressed.clone()));
-    let (answer, _) = Patient::new(sent, patience, None).await?;
+    let sent = async move {
+        tokio::select! {
+            answer = sent => answer,
+            () = stop.notified() => Err(Error::Cancelled),
+        }
+    };
+    let (answer, airborne) = Patient::new(sent, patience, Some(airborne)).await?;
     let errand = call.plane.errand(&session, &version);
     let dress = Dress::ToLegacy { method: call.outline.method };
     let expected = Expected {
         server: version.key.path.as_str(),
         accepts: call.accepts,
         id: call.id(),
-        hold: Hold::patient(patience, None),
+        hold: Hold::patient(patience, airborne),
         relay: Relay { errand: Some(errand.clone()), may_ask: false, dress, ..Relay::untouched() },
         is_untouched: false,
     };
-    if !call.accepts.events {
-        return answer::to_client(answer, expected).await;
-    }
     let round = rounds::Round { errand, headers, body: dressed, method: call.outline.method };
     rounds::to_client(answer, expected, round).await
 }
@@ -275,3 +282,6 @@ impl Plane {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use catalog::VersionKey;
+use tokio::sync::Notify;
 
 /// Shards keep data threads out of each other's way.
 const SHARDS: usize = 32;
@@ -31,6 +32,8 @@ pub(crate) struct Flight {
     pub(crate) key: VersionKey,
     /// Its raw id there, where that is not the client's.
     pub(crate) own_id: Option<Bytes>,
+    /// Ends it, where its backend knows no cancellation but a closed connection.
+    pub(crate) stop: Option<Arc<Notify>>,
     /// The client's id, where that is not the one there: session and raw id.
     asked_as: Option<Box<[u8]>>,
 }
@@ -41,6 +44,8 @@ pub(crate) struct Airborne {
     slot: Box<[u8]>,
     /// The raw id to send upstream, where it is not the client's.
     pub(crate) own_id: Option<Bytes>,
+    /// Told when the client cancels, for one that was begun so.
+    pub(crate) stop: Option<Arc<Notify>>,
 }
 
 impl Flights {
@@ -59,14 +64,34 @@ impl Flights {
 
     /// Enters a request. Where one of the same id runs in the session already, it gets an id of ours.
     pub(crate) fn begin(self: &Arc<Self>, session: u64, id: &[u8], key: &VersionKey) -> Airborne {
+        self.enter(session, id, key, None)
+    }
+
+    /// Enters a request that we end ourselves when its client cancels it.
+    pub(crate) fn begin_stoppable(self: &Arc<Self>, session: u64, id: &[u8], key: &VersionKey) -> Airborne {
+        self.enter(session, id, key, Some(Arc::new(Notify::new())))
+    }
+
+    fn enter(
+        self: &Arc<Self>,
+        session: u64,
+        id: &[u8],
+        key: &VersionKey,
+        stop: Option<Arc<Notify>>,
+    ) -> Airborne {
         let mut slot = slot(session, id);
         let (mut own_id, mut asked_as) = (None, None);
         loop {
             let mut shard = self.shard(&slot);
             if let std::collections::hash_map::Entry::Vacant(entry) = shard.entry(slot.clone()) {
-                entry.insert(Flight { key: key.clone(), own_id: own_id.clone(), asked_as });
+                entry.insert(Flight {
+                    key: key.clone(),
+                    own_id: own_id.clone(),
+                    stop: stop.clone(),
+                    asked_as,
+                });
                 drop(shard);
-                return Airborne { flights: self.clone(), slot, own_id };
+                return Airborne { flights: self.clone(), slot, own_id, stop };
             }
             drop(shard);
             let own = self.next_id.fetch_add(1, Ordering::Relaxed).to_string();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Response};
+use http::{HeaderMap, Response, StatusCode};
 use http_body_util::BodyExt;
 use mcp::bridge::{InputRequest, InputRequired, input_required, with_responses};
 use mcp::error::{code, error_body};
@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::answer::{self, Expected};
 use crate::error::Error;
 use crate::forward::{self, Back, Errand};
+use crate::hold::Hold;
 use crate::outbound::{Body, MAX_EVENT_BYTES};
 use crate::relay::{Dress, Passed, Relay, asked_id};
 use crate::reply;
@@ -52,7 +53,7 @@ pub(crate) async fn to_client(
     let back = match back {
         // A stream: questions can only stand in its last event, and what comes before goes out at once.
         Back::Coming(reply) if head.status.is_success() && answer::is_events(&head.headers) => {
-            return Ok(started(round, Start::Stream(reply), expected.id));
+            return begin(round, Start::Stream(reply), expected).await;
         }
         back => back,
     };
@@ -67,7 +68,7 @@ pub(crate) async fn to_client(
         }
     };
     match input_required(&whole) {
-        Some(asked) => Ok(started(round, Start::Asked(asked), expected.id)),
+        Some(asked) => begin(round, Start::Asked(asked), expected).await,
         None => answer::to_client(Response::from_parts(head, Back::Read(whole)), expected).await,
     }
 }
@@ -77,22 +78,43 @@ enum Start {
     Asked(InputRequired),
 }
 
-fn started(round: Round, start: Start, id: Option<&[u8]>) -> Response<Body> {
+/// Goes on with a call on a stream of its own, or, for a client that takes only JSON, as far as it goes
+/// without asking.
+async fn begin(round: Round, start: Start, expected: Expected<'_>) -> Result<Response<Body>, Error> {
+    let id = expected.id.map(Bytes::copy_from_slice).unwrap_or_default();
     let (sender, receiver) = mpsc::channel(QUEUE);
-    let id = id.map(Bytes::copy_from_slice).unwrap_or_default();
-    let closing = Box::pin(std::future::pending());
-    let task = tokio::spawn(async move {
-        let answer = match run(&round, start, &id, &sender).await {
-            Ok(answer) => answer,
-            Err(error) => {
-                let asker = reply::Asker { id: Some(&id), is_modern: false, metadata_url: &String::new };
-                reply::body(&error, &asker)
-            }
-        };
-        // A client that went away needs no answer.
-        let _ = sender.send(sse::encode(&answer, None)).await;
+    if !expected.accepts.events {
+        drop(receiver);
+        return Ok(reply::json(StatusCode::OK, run(&round, start, &id, &sender).await?));
+    }
+    tokio::spawn(go_on(round, start, id, sender, expected.hold));
+    Ok(answer::stream(Body::merged(receiver, Vec::new(), Box::pin(std::future::pending()))))
+}
+
+/// Runs a call to its answer. Ends when its client cancels it, or some time after the client went away, which
+/// by itself is no cancellation.
+async fn go_on(round: Round, start: Start, id: Bytes, sender: mpsc::Sender<Bytes>, hold: Hold) {
+    let stopped = async {
+        match hold.airborne.as_ref().and_then(|airborne| airborne.stop.clone()) {
+            Some(stop) => stop.notified().await,
+            None => std::future::pending().await,
+        }
+    };
+    let left = async {
+        sender.closed().await;
+        tokio::time::sleep(hold.patience.unwrap_or_default()).await;
+    };
+    let answer = tokio::select! {
+        answer = run(&round, start, &id, &sender) => answer,
+        () = stopped => return,
+        () = left => return,
+    };
+    let answer = answer.unwrap_or_else(|error| {
+        let asker = reply::Asker { id: Some(&id), is_modern: false, metadata_url: &String::new };
+        reply::body(&error, &asker)
     });
-    answer::stream(Body::merged(receiver, vec![task.abort_handle()], closing))
+    // A client that went away needs no answer.
+    let _ = sender.send(sse::encode(&answer, None)).await;
 }
 
 /// Runs rounds until the backend answers. Returns the answer for the client.
@@ -189,12 +211,16 @@ async fn read(
     Err(unusable("its stream ended without an answer"))
 }
 
-/// Asks the client and waits for its answer. `None`: it refused something without which the call cannot go on.
+/// Asks the client and waits for its answer. `None`: it refused something without which the call cannot go on,
+/// or it cannot be asked.
 async fn ask(
     round: &Round,
     request: &InputRequest,
     sender: &mpsc::Sender<Bytes>,
 ) -> Result<Option<Bytes>, Error> {
+    if sender.is_closed() {
+        return Ok(None);
+    }
     let (answer, waiting) = oneshot::channel();
     let asked = Asked { answer: Answer::ToRound(answer), progress_token: None };
     let Some(number) = round.errand.session.state().ask(asked) else { return Ok(None) };

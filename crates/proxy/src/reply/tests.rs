@@ -56,6 +56,7 @@ async fn each_error_has_its_status_and_code() {
         (Error::Ambiguous { header: "x" }, (400, -32600), (400, -32600)),
         (no_version, (404, -31006), (404, -31006)),
         (missing, (403, -31008), (403, -31008)),
+        (Error::Cancelled, (200, -32600), (200, -32600)),
         (unreachable, (200, -32000), (200, -32000)),
         (Error::RefusedCredentials { server: text() }, (200, -32000), (200, -32000)),
         (timed_out, (200, -31002), (200, -31002)),

@@ -1,5 +1,7 @@
 //! Client sessions: found by whom they belong to, written down, brought back, ended, let go.
 
+use mcp::era::Revision;
+
 use super::*;
 use crate::stage::{Memory, backends, caller, key, session_settings};
 

@@ -10,6 +10,7 @@ use mcp::rewrite::{Edit, splice};
 
 use crate::cancel;
 use crate::error::Error;
+use crate::flights::Flight;
 use crate::forward::Errand;
 use crate::outbound::Body;
 use crate::plane::Call;
@@ -43,8 +44,14 @@ pub(crate) fn notified(call: &Call, session: &Arc<ClientSession>) -> Response<Bo
     match call.outline.method {
         Method::Cancelled => {
             let (flight, body) = cancel::with_upstream_id(call, session.number, call.body.clone());
-            if let Some(errand) = flight.and_then(|flight| errand(call, session, &flight.key)) {
-                errand.post_aside(body);
+            match flight {
+                Some(Flight { stop: Some(stop), .. }) => stop.notify_one(),
+                Some(flight) => {
+                    if let Some(errand) = errand(call, session, &flight.key) {
+                        errand.post_aside(body);
+                    }
+                }
+                None => {}
             }
         }
         Method::Progress => {
