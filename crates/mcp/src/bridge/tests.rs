@@ -1,3 +1,5 @@
+mod properties;
+
 use bytes::Bytes;
 
 use super::{
