@@ -59,6 +59,19 @@ async fn a_connection_that_breaks_in_a_call_runs_it_once() {
 }
 
 #[tokio::test]
+async fn a_stream_that_breaks_off_breaks_off_so_that_it_can_be_resumed() {
+    let stage = Stage::start(&["progress"]).await;
+    let params = json!({ "name": "progress", "arguments": { "steps": 2, "pause_ms": 600_000 },
+        "_meta": { "progressToken": 1 } });
+    let message = stage.client.message("tools/call", params);
+    let mut stream = stage.client.post(&message).await;
+    assert_eq!(stream.message().await["params"]["progress"], 1);
+    stage.backend.down().await;
+    assert_eq!(stream.try_bytes().await, None, "no end and no answer of ours");
+    assert_eq!(stage.backend.runs("progress"), 1);
+}
+
+#[tokio::test]
 async fn a_backend_that_restarts_between_calls_costs_none() {
     let stage = Stage::of(LegacyBackend::start("a").tool("echo").without_sessions().await).await;
     for _ in 0..5 {

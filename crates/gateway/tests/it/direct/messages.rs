@@ -137,15 +137,17 @@ async fn a_cancellation_means_the_clients_own_request() {
     let stage = Stage::start(&["slow"]).await;
     let params = json!({ "name": "slow", "arguments": { "seconds": 600 } });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let mut calls = Vec::new();
     for running in 1..=2 {
         let (client, call) = (stage.client.clone(), call.clone());
-        tokio::spawn(async move { client.post(&call).await });
+        calls.push(tokio::spawn(async move { client.post(&call).await.try_bytes().await }));
         stage.backend.until("it runs", |a| a.runs("slow") == running).await;
     }
-    for stopped in 1..=2 {
+    for (stopped, call) in calls.into_iter().enumerate() {
         let told = stage.client.notify("notifications/cancelled", json!({ "requestId": 1 })).await;
         assert_eq!(told.status, 202);
-        stage.backend.until("one is stopped", |a| a.cancelled().len() == stopped).await;
+        stage.backend.until("one is stopped", |a| a.cancelled().len() == stopped + 1).await;
+        call.await.unwrap();
     }
     let ran: Vec<Value> = stage.backend.ran().into_iter().map(|run| run.id).collect();
     assert_eq!(stage.backend.cancelled(), ran);

@@ -157,14 +157,16 @@ async fn of_two_calls_with_one_id_each_can_be_cancelled() {
     let client = app.visit("/virtual/v").await;
     let params = json!({ "name": "the_slow", "arguments": { "seconds": 600 } });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let mut calls = Vec::new();
     for running in 1..=2 {
         let (client, call) = (client.clone(), call.clone());
-        tokio::spawn(async move { client.post(&call).await });
+        calls.push(tokio::spawn(async move { client.post(&call).await.try_bytes().await }));
         backend.until("it runs", |a| a.runs("slow") == running).await;
     }
-    for stopped in 1..=2 {
+    for (stopped, call) in calls.into_iter().enumerate() {
         client.notify("notifications/cancelled", json!({ "requestId": 1 })).await;
-        backend.until("one is stopped", |a| a.cancelled().len() == stopped).await;
+        backend.until("one is stopped", |a| a.cancelled().len() == stopped + 1).await;
+        call.await.unwrap();
     }
     let ran: Vec<_> = backend.ran().into_iter().map(|run| run.id).collect();
     assert_eq!(backend.cancelled(), ran, "the older one first, each under its id at the backend");

@@ -157,3 +157,37 @@ async fn a_greeting_that_is_refused_is_told_and_tried_again_later() {
     backend.reply_normally("initialize");
     client.call("echo", json!({})).await;
 }
+
+#[tokio::test]
+async fn a_stream_that_breaks_off_ends_with_an_error() {
+    let (_app, backend, client) = stage("", &["progress"]).await;
+    let params = json!({ "name": "progress", "arguments": { "steps": 2, "pause_ms": 600_000 },
+        "_meta": { "progressToken": 1 } });
+    let message = client.message("tools/call", params);
+    let mut stream = client.post(&message).await;
+    assert_eq!(stream.message().await["params"]["progress"], 1);
+    backend.down().await;
+    let last = stream.message().await;
+    assert_eq!((&last["id"], &last["error"]["code"]), (&message["id"], &json!(-31003)));
+    assert!(last["error"]["message"].as_str().unwrap().ends_with("/a"), "{last}");
+    assert!(stream.event().await.is_none());
+    assert_eq!(backend.runs("progress"), 1);
+}
+
+#[tokio::test]
+async fn a_virtual_server_that_is_switched_off_keeps_its_sessions() {
+    let (app, backend, client) = stage("", &["echo"]).await;
+    client.call("echo", json!({})).await;
+    let toggle = async |enabled: bool| {
+        let body = json!({ "enabled": enabled });
+        app.admin().send("POST /api/virtual-servers/v/toggle", body).await.expect(200);
+    };
+    toggle(false).await;
+    assert_eq!(client.try_call("echo", json!({})).await.status, 404);
+    toggle(true).await;
+    client.call("echo", json!({})).await;
+    let ran = backend.ran();
+    assert_eq!(ran[0].session, ran[1].session);
+    app.admin().send("DELETE /api/virtual-servers/v", Value::Null).await.expect(204);
+    assert_eq!(client.try_call("echo", json!({})).await.status, 404);
+}
