@@ -11,6 +11,7 @@ pub mod error;
 mod invalid;
 pub mod inventory;
 pub mod name;
+pub mod rating;
 mod scope;
 pub mod server;
 pub mod time;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use access::{Group, Scope};
 use inventory::Inventory;
 use name::{ServerPath, Slug, VersionLabel};
+use rating::{Rated, Ratings};
 use server::Server;
 use token::{IssuedToken, TokenId};
 use virtual_server::VirtualServer;
@@ -46,6 +48,8 @@ pub struct Catalog {
     pub scopes: Arc<BTreeMap<Scope, String>>,
     /// Tokens we issued, by id. Revoked ones stay until they would have expired.
     pub tokens: Arc<BTreeMap<TokenId, Arc<IssuedToken>>>,
+    /// Ratings of what was rated.
+    pub ratings: Arc<BTreeMap<Rated, Arc<Ratings>>>,
 }
 
 /// Names one version of one server.
@@ -68,6 +72,11 @@ impl Catalog {
     /// Returns the inventory of a version, if its backend was ever read.
     pub fn inventory(&self, path: &ServerPath, label: &VersionLabel) -> Option<&Arc<Inventory>> {
         self.inventories.get(&VersionKey::new(path, label))
+    }
+
+    /// Returns the average of an object's ratings; 0 without any.
+    pub fn stars(&self, rated: &Rated) -> f64 {
+        self.ratings.get(rated).map_or(0.0, |ratings| ratings.average())
     }
 
     /// Returns the virtual servers that map a tool of this server, with `label` only those that pin it.
