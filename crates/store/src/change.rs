@@ -5,10 +5,13 @@ use std::sync::Arc;
 use catalog::access::{Group, Scope};
 use catalog::inventory::Inventory;
 use catalog::name::{ServerPath, Slug, VersionLabel};
+use catalog::rating::{Rated, Stars};
 use catalog::server::Server;
 use catalog::token::{IssuedToken, TokenId};
 use catalog::virtual_server::VirtualServer;
 use catalog::{Catalog, VersionKey};
+
+use crate::audit::Entry;
 
 /// Edits that are stored together or not at all.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +20,8 @@ pub struct Change {
     pub edits: Vec<Edit>,
     /// Must all hold before the first edit, else nothing is stored.
     pub expects: Vec<Expect>,
+    /// Goes into the audit trail, if the change is stored.
+    pub entry: Option<Entry>,
 }
 
 /// One edit of the catalog.
@@ -33,13 +38,13 @@ pub enum Edit {
         /// Versions that are gone; their inventories go with them.
         removed: Vec<VersionLabel>,
     },
-    /// Deletes a server with all its versions and inventories.
+    /// Deletes a server with all its versions, inventories and ratings.
     DeleteServer(ServerPath),
     /// Writes what a version was seen to offer. Does nothing where the version is gone meanwhile.
     PutInventory(VersionKey, Arc<Inventory>),
     /// Writes a virtual server.
     PutVirtualServer(Arc<VirtualServer>),
-    /// Deletes a virtual server.
+    /// Deletes a virtual server and its ratings.
     DeleteVirtualServer(Slug),
     /// Writes a group.
     PutGroup(Arc<Group>),
@@ -53,6 +58,16 @@ pub enum Edit {
     PutToken(Arc<IssuedToken>),
     /// Deletes the record of a token. Only sound once the token has expired.
     DeleteToken(TokenId),
+    /// Writes what a user thinks of something, in place of what they thought before. Moves no revision of the
+    /// object, and does nothing where it is gone meanwhile.
+    PutRating {
+        /// The object.
+        rated: Rated,
+        /// The user's subject.
+        user: Arc<str>,
+        /// What they give it.
+        stars: Stars,
+    },
 }
 
 /// What must hold when a change is stored: the revision of an object, `None` for "must not exist".
@@ -69,12 +84,18 @@ pub enum Expect {
 impl Change {
     /// Makes a change of its edits, without expectations.
     pub fn new(edits: Vec<Edit>) -> Self {
-        Self { edits, expects: Vec::new() }
+        Self { edits, ..Self::default() }
     }
 
     /// Adds an expectation.
     pub fn expecting(mut self, expect: Expect) -> Self {
         self.expects.push(expect);
+        self
+    }
+
+    /// Adds the entry of the audit trail.
+    pub fn with_entry(mut self, entry: Entry) -> Self {
+        self.entry = Some(entry);
         self
     }
 
@@ -108,6 +129,7 @@ impl Edit {
             }
             Self::DeleteServer(path) => {
                 let Some(server) = Arc::make_mut(&mut catalog.servers).remove(path) else { return };
+                drop_ratings(catalog, &Rated::Server(path.clone()));
                 for version in server.versions() {
                     drop_inventory(catalog, &VersionKey::new(path, &version.label));
                 }
@@ -123,6 +145,7 @@ impl Edit {
             }
             Self::DeleteVirtualServer(slug) => {
                 Arc::make_mut(&mut catalog.virtual_servers).remove(slug);
+                drop_ratings(catalog, &Rated::VirtualServer(slug.clone()));
             }
             Self::PutGroup(group) => {
                 Arc::make_mut(&mut catalog.groups).insert(group.name.clone(), group.clone());
@@ -142,6 +165,16 @@ impl Edit {
             Self::DeleteToken(id) => {
                 Arc::make_mut(&mut catalog.tokens).remove(id);
             }
+            Self::PutRating { rated, user, stars } => {
+                let is_there = match rated {
+                    Rated::Server(path) => catalog.servers.contains_key(path),
+                    Rated::VirtualServer(slug) => catalog.virtual_servers.contains_key(slug),
+                };
+                if is_there {
+                    let ratings = Arc::make_mut(&mut catalog.ratings).entry(rated.clone()).or_default();
+                    Arc::make_mut(ratings).0.insert(user.clone(), *stars);
+                }
+            }
         }
     }
 }
@@ -149,5 +182,11 @@ impl Edit {
 fn drop_inventory(catalog: &mut Catalog, key: &VersionKey) {
     if catalog.inventories.contains_key(key) {
         Arc::make_mut(&mut catalog.inventories).remove(key);
+    }
+}
+
+fn drop_ratings(catalog: &mut Catalog, rated: &Rated) {
+    if catalog.ratings.contains_key(rated) {
+        Arc::make_mut(&mut catalog.ratings).remove(rated);
     }
 }

@@ -1,7 +1,9 @@
 //! The suite every store passes, whole. It only uses the trait, panics with the reason where a store fails,
 //! and is part of the crate so that other crates' stores can run it.
 
+mod audits;
 mod catalogs;
+mod ratings;
 pub(crate) mod samples;
 mod sessions;
 mod versions;
@@ -41,6 +43,12 @@ pub async fn run<Place>(fresh: impl AsyncFn() -> Place, open: impl AsyncFn(&Plac
         versions::removal_takes_the_inventory_along,
         versions::inventory_of_an_absent_version_is_ignored,
         versions::a_server_made_anew_inherits_nothing,
+        ratings::are_kept_and_replaced,
+        ratings::go_with_their_object,
+        ratings::of_what_is_not_there_are_ignored,
+        audits::are_kept_with_their_change,
+        audits::are_found_by_what_was_asked,
+        audits::are_swept,
         sessions::are_kept_and_overwritten,
         sessions::end_at_their_time,
         sessions::are_forgotten,
@@ -62,6 +70,7 @@ pub fn assert_same(found: &Catalog, expected: &Catalog) {
     same_entries("group", found.groups.iter(), expected.groups.iter());
     same_entries("scope", found.scopes.iter(), expected.scopes.iter());
     same_entries("token", found.tokens.iter(), expected.tokens.iter());
+    same_entries("rating", found.ratings.iter(), expected.ratings.iter());
 }
 
 fn same_entries<Entry: PartialEq + std::fmt::Debug>(

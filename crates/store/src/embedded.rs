@@ -1,9 +1,10 @@
 //! The embedded store: SQLite in one data directory, for one process.
 //!
-//! `switchyard.db` holds the catalog and is synced with every change. `sessions.db` holds backend sessions,
+//! `switchyard.db` holds the catalog with its audit trail and is synced with every change. `sessions.db` holds backend sessions,
 //! which are many and cheap to lose. Both may be read by other tools meanwhile; `switchyard.lock` keeps a
 //! second gateway away.
 
+mod audit;
 mod database;
 mod directory;
 mod read;
@@ -20,6 +21,7 @@ use catalog::time::Timestamp;
 use rusqlite::Connection;
 use tokio::sync::watch;
 
+use crate::audit::{Entry, Page, Query, Retention};
 use crate::change::Change;
 use crate::error::Error;
 use crate::record::Sealer;
@@ -92,6 +94,19 @@ impl Store for EmbeddedStore {
         self.inner.revision.subscribe()
     }
 
+    fn append_audit(&self, entry: Entry) -> Pending<'_, ()> {
+        self.run(move |inner| audit::append(&locked(&inner.catalog), &entry))
+    }
+
+    fn audit(&self, query: Query) -> Pending<'_, Page> {
+        // A connection of its own, as in `load`.
+        self.run(move |inner| audit::find(&mut database::open_to_read(&inner.file)?, &query))
+    }
+
+    fn sweep_audit(&self, keep: Retention) -> Pending<'_, u64> {
+        self.run(move |inner| sweep(audit::SWEEP_BATCH, || audit::sweep_some(&locked(&inner.catalog), &keep)))
+    }
+
     fn keep_session(&self, key: &str, value: Vec<u8>, expires_at: Timestamp) -> Pending<'_, ()> {
         let key = key.to_owned();
         self.run(move |inner| sessions::keep(&locked(&inner.sessions), &key, &value, expires_at))
@@ -109,15 +124,7 @@ impl Store for EmbeddedStore {
 
     fn sweep(&self, now: Timestamp) -> Pending<'_, u64> {
         self.run(move |inner| {
-            let mut dropped = 0;
-            // The lock is given back between batches, so that no request waits for the whole sweep.
-            loop {
-                let batch = sessions::sweep_some(&locked(&inner.sessions), now)?;
-                dropped += batch;
-                if batch < sessions::SWEEP_BATCH {
-                    return Ok(dropped);
-                }
-            }
+            sweep(sessions::SWEEP_BATCH, || sessions::sweep_some(&locked(&inner.sessions), now))
         })
     }
 }
@@ -138,6 +145,19 @@ impl Inner {
             revision,
             _lock: lock,
         })
+    }
+}
+
+/// Drops batch after batch until one is not full, and returns how many rows went. The lock is given back between
+/// batches, so that no request waits for the whole sweep.
+fn sweep(full: u64, mut sweep_some: impl FnMut() -> Result<u64, Error>) -> Result<u64, Error> {
+    let mut dropped = 0;
+    loop {
+        let batch = sweep_some()?;
+        dropped += batch;
+        if batch < full {
+            return Ok(dropped);
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! [`change::Change`] has checked it.
 #![warn(missing_docs)]
 
+pub mod audit;
 pub mod change;
 pub mod conformance;
 pub mod embedded;
@@ -24,7 +25,7 @@ pub use error::Error;
 /// An answer that a store is still working on.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
-/// Keeps a catalog and the backend sessions of clients.
+/// Keeps a catalog, its audit trail, and the backend sessions of clients.
 ///
 /// A trait because there are two: SQLite in one directory for one process, MongoDB for many. Both pass
 /// [`conformance`] whole. An implementer owes its callers this:
@@ -40,12 +41,21 @@ pub trait Store: Send + Sync + 'static {
     /// Reads the whole catalog, at one revision.
     fn load(&self) -> Pending<'_, Catalog>;
 
-    /// Stores a change and returns the catalog's new revision. Fails with [`Error::Moved`], and writes
-    /// nothing, where an expectation does not hold.
+    /// Stores a change with its entry in the audit trail, and returns the catalog's new revision. Fails with
+    /// [`Error::Moved`], and writes nothing, where an expectation does not hold.
     fn apply(&self, change: Change) -> Pending<'_, u64>;
 
     /// Follows the latest revision known here, also when another process wrote it.
     fn changes(&self) -> watch::Receiver<u64>;
+
+    /// Adds an entry of something that changed nothing to the audit trail.
+    fn append_audit(&self, entry: audit::Entry) -> Pending<'_, ()>;
+
+    /// Returns a page of the audit trail.
+    fn audit(&self, query: audit::Query) -> Pending<'_, audit::Page>;
+
+    /// Drops the entries of the audit trail that are past keeping, and returns how many.
+    fn sweep_audit(&self, keep: audit::Retention) -> Pending<'_, u64>;
 
     /// Keeps a session until `expires_at`, in place of an earlier one under the same key.
     fn keep_session(&self, key: &str, value: Vec<u8>, expires_at: Timestamp) -> Pending<'_, ()>;

@@ -7,11 +7,13 @@
 mod access;
 mod inventory;
 mod moment;
+mod rating;
 mod server;
 mod virtual_server;
 
 pub use access::{GroupRecord, TokenRecord};
 pub use inventory::{InventoryLists, InventoryRecord};
+pub use rating::RatingRecord;
 pub use server::{ServerRecord, VersionRecord};
 pub use virtual_server::VirtualServerRecord;
 

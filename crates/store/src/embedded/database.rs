@@ -46,6 +46,14 @@ const CATALOG_STEPS: &[&str] = &["
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE scopes (name TEXT PRIMARY KEY, description TEXT NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE tokens (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+", "
+    CREATE TABLE ratings (
+        path TEXT NOT NULL, user TEXT NOT NULL, rating INTEGER NOT NULL, PRIMARY KEY (path, user)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE audit (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL,
+        object TEXT, outcome TEXT NOT NULL CHECK (outcome IN ('ok', 'refused')), detail TEXT NOT NULL, source TEXT
+    ) STRICT;
 "];
 
 /// As above, for the sessions.

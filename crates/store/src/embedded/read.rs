@@ -6,6 +6,7 @@ use std::sync::Arc;
 use catalog::access::Scope;
 use catalog::inventory::Inventory;
 use catalog::name::{ServerPath, VersionLabel};
+use catalog::rating::Rated;
 use catalog::server::{Server, Version};
 use catalog::{Catalog, VersionKey};
 use rusqlite::types::ValueRef;
@@ -13,8 +14,8 @@ use rusqlite::{Connection, Params, Row};
 
 use crate::error::Error;
 use crate::record::{
-    GroupRecord, InventoryLists, InventoryRecord, Sealer, ServerRecord, TokenRecord, Unreadable,
-    VersionRecord, VirtualServerRecord,
+    GroupRecord, InventoryLists, InventoryRecord, RatingRecord, Sealer, ServerRecord, TokenRecord,
+    Unreadable, VersionRecord, VirtualServerRecord,
 };
 
 /// Reads everything, as it was at one moment.
@@ -51,6 +52,7 @@ pub(super) fn load(connection: &mut Connection, sealer: &dyn Sealer) -> Result<C
         tokens.insert(token.id.clone(), Arc::new(token));
         Ok(())
     })?;
+    ratings(&rows, &mut catalog)?;
     Ok(catalog)
 }
 
@@ -134,6 +136,23 @@ fn inventories(
         Ok(())
     })?;
     Ok(inventories)
+}
+
+fn ratings(rows: &Connection, catalog: &mut Catalog) -> Result<(), Error> {
+    let ratings = Arc::make_mut(&mut catalog.ratings);
+    each(rows, "rating", "SELECT path, user, rating FROM ratings", [], |row| {
+        let stars = row.get(2).map_err(|error| Unreadable(error.to_string()))?;
+        let (rated, user, stars) = RatingRecord::new(text(row, 0)?, text(row, 1)?, stars).into_rating()?;
+        let is_there = match &rated {
+            Rated::Server(path) => catalog.servers.contains_key(path),
+            Rated::VirtualServer(slug) => catalog.virtual_servers.contains_key(slug),
+        };
+        // Of an object that was left out itself: that is reported already.
+        if is_there {
+            Arc::make_mut(ratings.entry(rated).or_default()).0.insert(user, stars);
+        }
+        Ok(())
+    })
 }
 
 fn version_of<'a>(server: Option<&'a Arc<Server>>, label: &str) -> Option<&'a VersionLabel> {

@@ -3,16 +3,17 @@
 use catalog::VersionKey;
 use catalog::inventory::Inventory;
 use catalog::name::{ServerPath, VersionLabel};
+use catalog::rating::{Rated, Stars};
 use catalog::server::Server;
 use rusqlite::{Connection, OptionalExtension, Params, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 
-use super::read;
+use super::{audit, read};
 use crate::change::{Change, Edit, Expect};
 use crate::error::Error;
 use crate::record::{
-    GroupRecord, InventoryLists, InventoryRecord, Sealer, ServerRecord, TokenRecord, VersionRecord,
-    VirtualServerRecord,
+    GroupRecord, InventoryLists, InventoryRecord, RatingRecord, Sealer, ServerRecord, TokenRecord,
+    VersionRecord, VirtualServerRecord,
 };
 
 /// Writes a change whole and returns the catalog's new revision.
@@ -23,6 +24,9 @@ pub(super) fn apply(connection: &mut Connection, change: &Change, sealer: &dyn S
     }
     for edit in &change.edits {
         write(&rows, edit, sealer)?;
+    }
+    if let Some(entry) = &change.entry {
+        audit::append(&rows, entry)?;
     }
     let sql = "UPDATE state SET revision = revision + 1 RETURNING revision";
     let revision: i64 = rows.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
@@ -69,6 +73,7 @@ fn write(rows: &Transaction<'_>, edit: &Edit, sealer: &dyn Sealer) -> Result<(),
             run(rows, sql, params![one.slug.as_str(), one.revision.cast_signed(), record])
         }
         Edit::DeleteVirtualServer(slug) => {
+            run(rows, "DELETE FROM ratings WHERE path = ?1", [slug.path()])?;
             run(rows, "DELETE FROM virtual_servers WHERE slug = ?1", [slug.as_str()])
         }
         Edit::PutGroup(group) => {
@@ -85,6 +90,7 @@ fn write(rows: &Transaction<'_>, edit: &Edit, sealer: &dyn Sealer) -> Result<(),
             run(rows, "INSERT OR REPLACE INTO tokens VALUES (?1, ?2)", [&*token.id, &record])
         }
         Edit::DeleteToken(id) => run(rows, "DELETE FROM tokens WHERE id = ?1", [&**id]),
+        Edit::PutRating { rated, user, stars } => put_rating(rows, rated, user, *stars),
     }
 }
 
@@ -115,7 +121,7 @@ fn put_server(
 }
 
 fn delete_server(rows: &Transaction<'_>, path: &ServerPath) -> Result<(), Error> {
-    for table in ["servers", "versions", "inventories"] {
+    for table in ["servers", "versions", "inventories", "ratings"] {
         run(rows, &format!("DELETE FROM {table} WHERE path = ?1"), [path.as_str()])?;
     }
     Ok(())
@@ -136,6 +142,18 @@ fn put_inventory(rows: &Transaction<'_>, key: &VersionKey, inventory: &Inventory
         lists.resource_templates
     ];
     run(rows, sql, values)
+}
+
+fn put_rating(rows: &Transaction<'_>, rated: &Rated, user: &str, stars: Stars) -> Result<(), Error> {
+    let (table, key, name) = match rated {
+        Rated::Server(path) => ("servers", "path", path.as_str()),
+        Rated::VirtualServer(slug) => ("virtual_servers", "slug", slug.as_str()),
+    };
+    let sql = format!(
+        "INSERT OR REPLACE INTO ratings SELECT ?1, ?2, ?3
+        WHERE EXISTS (SELECT 1 FROM {table} WHERE {key} = ?4)"
+    );
+    run(rows, &sql, params![RatingRecord::path_of(rated), user, stars.count(), name])
 }
 
 fn run(rows: &Transaction<'_>, sql: &str, values: impl Params) -> Result<(), Error> {
