@@ -46,7 +46,7 @@ pub(crate) async fn modern(call: Call, version: &Arc<VersionTarget>) -> Result<R
 
 /// Answers a legacy client's message to a modern backend.
 pub(crate) async fn legacy(call: Call, choice: &Choice) -> Result<Response<Body>, Error> {
-    if call.outline.method == Method::Initialize {
+    if call.outline.kind == Kind::Request && call.outline.method == Method::Initialize {
         return initialize(&call, choice);
     }
     let session = session(&call.plane, &call.headers, choice, &call.principal).await?;

@@ -1,6 +1,7 @@
 //! A modern client comes back with answers: its parked call goes on.
 
 use bytes::Bytes;
+use catalog::VersionKey;
 use http::{Response, StatusCode};
 use mcp::bridge::input_responses;
 use mcp::error::result_body;
@@ -44,8 +45,13 @@ pub(crate) async fn go_on(
     let shared = &call.plane.shared;
     let unknown =
         || Error::InvalidParams("requestState is not of a call that waits; begin the call again".into());
-    let found = shared.opaque.unwrap_state(state, &version.key, &call.principal);
-    let (name, digest_then) = found.ok_or_else(unknown)?;
+    let opened = |key: &VersionKey| shared.opaque.unwrap_state(state, key, &call.principal);
+    // A call goes on where it began, also when another version became active meanwhile.
+    let elsewhere = || {
+        let server = call.table.server(version.key.path.as_str())?;
+        server.labels().find_map(|label| opened(&server.version(label)?.key))
+    };
+    let (name, digest_then) = opened(&version.key).or_else(elsewhere).ok_or_else(unknown)?;
     if digest_then != digest(call) {
         return Err(Error::InvalidParams("requestState belongs to a call with other arguments".into()));
     }

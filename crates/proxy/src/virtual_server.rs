@@ -24,7 +24,7 @@ pub(crate) mod listen;
 
 /// Answers a message of a legacy client.
 pub(crate) async fn legacy(call: Call, target: &Arc<VirtualTarget>) -> Result<Response<Body>, Error> {
-    if call.outline.method == Method::Initialize {
+    if call.outline.kind == Kind::Request && call.outline.method == Method::Initialize {
         return greet::initialize(&call, target);
     }
     let session = session(&call.plane, &call.headers, target, &call.principal).await?;
@@ -122,3 +122,6 @@ pub(crate) async fn session(
     let sealed = plane.shared.opaque.read_virtual(token, path, principal).ok_or(Error::SessionUnknown)?;
     sessions.restore(token, sealed, path, principal).await.ok_or(Error::SessionUnknown)
 }
+
+#[cfg(test)]
+mod tests;

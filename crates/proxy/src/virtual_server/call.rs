@@ -125,7 +125,8 @@ pub(super) async fn complete(
     send(call, version, session, None).await
 }
 
-/// `resources/subscribe`: noted in the session, so that a renewed backend session hears of it again.
+/// `resources/subscribe`: noted in the session once the backend took it, so that a renewed backend session
+/// hears of it again.
 pub(super) async fn subscribe(
     call: Call,
     target: &Arc<VirtualTarget>,
@@ -135,16 +136,21 @@ pub(super) async fn subscribe(
     let owner = target.resource_owners(&uri).first().copied();
     let owner = owner.ok_or_else(|| Error::ResourceNotFound(uri.clone()))?;
     let version = target.backends[owner].clone();
-    if let Some(session) = &session {
-        let mut state = session.state();
-        if state.subscriptions.len() >= MAX_SUBSCRIPTIONS && !state.subscriptions.contains_key(&*uri) {
-            let reason =
-                format!("a session may subscribe to {MAX_SUBSCRIPTIONS} resources; unsubscribe from some");
-            return Err(Error::InvalidParams(reason));
-        }
-        state.subscriptions.insert(uri.into(), version.key.clone());
+    let is_full = |session: &ClientSession| {
+        let state = session.state();
+        state.subscriptions.len() >= MAX_SUBSCRIPTIONS && !state.subscriptions.contains_key(&*uri)
+    };
+    if session.as_deref().is_some_and(is_full) {
+        let reason =
+            format!("a session may subscribe to {MAX_SUBSCRIPTIONS} resources; unsubscribe from some");
+        return Err(Error::InvalidParams(reason));
     }
-    send(call, version, session, None).await
+    let key = version.key.clone();
+    let answer = send(call, version, session.clone(), None).await?;
+    if let Some(session) = session {
+        session.state().subscriptions.insert(uri.into(), key);
+    }
+    Ok(answer)
 }
 
 /// `resources/unsubscribe`: to the backend that was subscribed at.

@@ -1,26 +1,31 @@
 //! The GET stream: notifications and requests of all backends as one stream.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use backend::{Outgoing, Reply};
 use bytes::Bytes;
+use catalog::VersionKey;
 use catalog::access::Principal;
+use catalog::endpoint::{Endpoint, Era};
 use http::header::ACCEPT;
 use http::{HeaderMap, Method as Verb, Response, StatusCode};
 use http_body_util::BodyExt;
 use mcp::sse;
+use routing::Table;
 use routing::target::VirtualTarget;
+use routing::version::VersionTarget;
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 use crate::answer;
 use crate::error::Error;
+use crate::exchange::back_era;
 use crate::forward::{self, EVENTS, Errand};
 use crate::outbound::{Body, MAX_EVENT_BYTES};
-use crate::plane::Plane;
+use crate::plane::{Front, Plane};
 use crate::relay::{Passed, Relay};
 use crate::sessions::{BackendSession, ClientSession, Slot};
 
@@ -47,30 +52,54 @@ pub(crate) async fn open(
     Ok(answer::stream(Body::merged(receiver, vec![following.abort_handle()], closing)))
 }
 
-/// Follows the streams of all backends behind the virtual server, also of those that come to it later.
+/// The stream of one backend.
+struct Followed {
+    endpoint: Arc<Endpoint>,
+    task: AbortHandle,
+}
+
+/// Follows the streams of all backends behind the virtual server, also of those that come to it later. What
+/// was switched away from is followed until it is removed, for calls may still run there.
 async fn follow_all(plane: Plane, session: Arc<ClientSession>, mut target: Arc<VirtualTarget>) {
     let mut published = plane.shared.published();
-    let mut followed = HashSet::new();
+    let mut followed: HashMap<VersionKey, Followed> = HashMap::new();
     let mut streams = JoinSet::new();
     loop {
-        for version in &target.backends {
-            if followed.insert(version.key.clone()) {
-                let (shared, backends) = (plane.shared.clone(), plane.backends.clone());
-                streams.spawn(follow(Errand {
-                    shared,
-                    backends,
-                    session: session.clone(),
-                    version: version.clone(),
-                }));
-            }
+        // A modern backend has no such stream, nor a session to open it in.
+        let has_stream = |version: &&Arc<VersionTarget>| back_era(version, Front::Legacy) == Era::Legacy;
+        for version in target.backends.iter().filter(has_stream) {
+            followed.entry(version.key.clone()).or_insert_with(|| {
+                let task = streams.spawn(follow(plane.errand(&session, version)));
+                Followed { endpoint: version.endpoint.clone(), task }
+            });
         }
         if published.changed().await.is_err() {
             return;
         }
-        if let Some(now) = plane.shared.live.full().virtual_server(target.slug.as_str()) {
-            target = now.clone();
+        while streams.try_join_next().is_some() {}
+        let table = plane.shared.live.full();
+        followed.retain(|key, one| {
+            let is_there = is_at(&table, key, &one.endpoint);
+            if !is_there {
+                one.task.abort();
+            }
+            is_there
+        });
+        match table.virtual_server(target.slug.as_str()).filter(|now| now.is_enabled) {
+            Some(now) => target = now.clone(),
+            None => {
+                session.state().stream = None;
+                return;
+            }
         }
     }
+}
+
+/// Says whether a version is still served, at the same endpoint.
+fn is_at(table: &Table, key: &VersionKey, endpoint: &Endpoint) -> bool {
+    let server = table.server(key.path.as_str()).filter(|server| server.is_enabled);
+    let version = server.and_then(|server| server.version(key.label.as_str()));
+    version.is_some_and(|version| *version.endpoint == *endpoint)
 }
 
 /// Keeps one backend's stream open, until the backend says that it has none.
