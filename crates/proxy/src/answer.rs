@@ -282,3 +282,6 @@ fn looks_whole(body: &[u8]) -> bool {
     let body = body.trim_ascii();
     matches!((body.first(), body.last()), (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']')))
 }
+
+#[cfg(test)]
+mod tests;

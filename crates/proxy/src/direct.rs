@@ -207,3 +207,6 @@ fn about_session(server: &str) -> Expected<'_> {
         is_untouched: true,
     }
 }
+
+#[cfg(test)]
+mod tests;

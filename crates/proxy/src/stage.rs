@@ -29,7 +29,10 @@ use crate::shared::{Settings, Shared};
 
 /// A second tier that is a map.
 #[derive(Clone, Default)]
-pub(crate) struct Memory(Arc<Mutex<HashMap<String, (Vec<u8>, u32)>>>);
+pub(crate) struct Memory(Arc<Mutex<HashMap<String, Entry>>>);
+
+/// A value and for how many seconds it is kept.
+type Entry = (Vec<u8>, u32);
 
 impl SessionStore for Memory {
     fn get(&self, key: String) -> Pending<Option<Vec<u8>>> {

@@ -29,7 +29,10 @@ pub(super) fn answer(call: &Call, target: &VirtualTarget, kind: ListKind) -> Res
     };
     let is_clean = kind != ListKind::Tools || !target.has_tools_of_other_era(era(call.front));
     if is_whole && is_clean && listing.items.len() <= PAGE && call.outline.cursor.is_none() {
-        return Ok(reply::json(StatusCode::OK, page(id, kind, &[listing.all.clone()], None, &hints)));
+        return Ok(reply::json(
+            StatusCode::OK,
+            page(id, kind, std::slice::from_ref(&listing.all), None, &hints),
+        ));
     }
     let mut visible: Vec<Bytes> = if is_whole { listing.items.clone() } else { visible_tools(call, target) };
     if !is_clean {
