@@ -38,9 +38,11 @@ use ::http::request::Parts;
 use ::http::{HeaderValue, Method, Request, Response};
 use backend::Backends;
 use bytes::Bytes;
+use catalog::access::Scope;
 use hyper::body::Incoming;
 use mcp::headers::SESSION_ID;
 use mcp::message::Outline;
+use routing::Table;
 use routing::target::Target;
 
 use choice::Choice;
@@ -67,6 +69,8 @@ struct Known {
     host: Option<HeaderValue>,
     /// The version of a server that was asked, which every answer names.
     choice: Option<Choice>,
+    /// The snapshot it lives by.
+    table: Option<Arc<Table>>,
 }
 
 impl Proxy {
@@ -89,6 +93,7 @@ impl Proxy {
             path: parts.uri.path().to_owned(),
             host: admit::host(&parts),
             choice: None,
+            table: None,
         };
         let outcome = self.serve(&mut parts, body, &mut known).await;
         let (mut response, error) = match outcome {
@@ -112,11 +117,13 @@ impl Proxy {
     ) -> Result<Response<Body>, Error> {
         let Plane { shared, .. } = &self.plane;
         admit::check_host(known.host.as_ref(), &parts.headers, &shared.settings)?;
-        let table = shared.live.full();
+        let table = known.table.insert(shared.live.full()).clone();
         let asked = parts.uri.path();
         let asked = without_prefix(asked, &shared.settings.path_prefix);
         if let Some(path) = asked.strip_prefix(metadata::WELL_KNOWN) {
-            let target = table.target(path).ok_or_else(|| Error::NoSuchPath(path.into()))?;
+            // RFC 9728 puts the well-known part before the whole path, ours stands behind the prefix.
+            let target = table.target(without_prefix(path, &shared.settings.path_prefix));
+            let target = target.ok_or_else(|| Error::NoSuchPath(path.into()))?;
             return Ok(metadata::document(
                 &metadata::base_url(known.host.as_ref(), &shared.settings),
                 target,
@@ -211,11 +218,13 @@ impl Proxy {
     fn refuse(&self, error: &Error, known: &Known) -> Response<Body> {
         let settings = &self.plane.shared.settings;
         let metadata_url = || metadata::url(&metadata::base_url(known.host.as_ref(), settings), &known.path);
-        let is_modern = known.front == Front::Modern;
-        reply::refuse(
-            error,
-            &reply::Asker { id: known.id.as_deref(), is_modern, metadata_url: &metadata_url },
-        )
+        let scope = || {
+            let target = known.table.as_ref().and_then(|table| table.target(&known.path));
+            let required = target.as_ref().map_or(&[][..], Target::required_scopes);
+            required.iter().map(Scope::as_str).collect::<Vec<_>>().join(" ")
+        };
+        let (id, is_modern) = (known.id.as_deref(), known.front == Front::Modern);
+        reply::refuse(error, &reply::Asker { id, is_modern, metadata_url: &metadata_url, scope: &scope })
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Asker<'a> {
     pub(crate) is_modern: bool,
     /// URL of the endpoint's protected resource metadata (RFC 9728).
     pub(crate) metadata_url: &'a dyn Fn() -> String,
+    /// The scopes the endpoint requires, with blanks between.
+    pub(crate) scope: &'a dyn Fn() -> String,
 }
 
 /// Answers with a JSON body.
@@ -58,7 +60,7 @@ pub(crate) fn refuse(error: &Error, asker: &Asker<'_>) -> Response<Body> {
             headers.insert(ALLOW, HeaderValue::from_static(allow));
         }
         Error::Unauthorized(_) | Error::MissingScope { .. } => {
-            headers.insert(WWW_AUTHENTICATE, challenge(error, &(asker.metadata_url)()));
+            headers.insert(WWW_AUTHENTICATE, challenge(error, asker));
         }
         _ => {}
     }
@@ -134,7 +136,8 @@ fn data(error: &Error) -> Option<String> {
 
 /// RFC 6750, section 3, with the metadata of RFC 9728. A refusal for scope names every scope the operation
 /// needs, so that a client asks for all of them at once.
-fn challenge(error: &Error, metadata_url: &str) -> HeaderValue {
+fn challenge(error: &Error, asker: &Asker<'_>) -> HeaderValue {
+    let metadata_url = (asker.metadata_url)();
     let text = match error {
         Error::MissingScope { needed, .. } => {
             let scopes: Vec<_> = needed.iter().map(catalog::access::Scope::as_str).collect();
@@ -143,7 +146,10 @@ fn challenge(error: &Error, metadata_url: &str) -> HeaderValue {
                 r#"Bearer error="insufficient_scope", scope="{scopes}", resource_metadata="{metadata_url}", error_description="{error}""#
             )
         }
-        _ => format!(r#"Bearer resource_metadata="{metadata_url}""#),
+        _ => match (asker.scope)() {
+            scope if scope.is_empty() => format!(r#"Bearer resource_metadata="{metadata_url}""#),
+            scope => format!(r#"Bearer resource_metadata="{metadata_url}", scope="{scope}""#),
+        },
     };
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("Bearer"))
 }

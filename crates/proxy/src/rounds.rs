@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::forward::{self, Back, Errand};
 use crate::hold::Hold;
 use crate::outbound::{Body, MAX_EVENT_BYTES};
-use crate::relay::{Dress, Passed, Relay, asked_id};
+use crate::relay::{Dress, Passed, Relay, RestoreId, asked_id};
 use crate::reply;
 use crate::sessions::{Answer, Asked};
 
@@ -110,7 +110,8 @@ async fn go_on(round: Round, start: Start, id: Bytes, sender: mpsc::Sender<Bytes
         () = left => return,
     };
     let answer = answer.unwrap_or_else(|error| {
-        let asker = reply::Asker { id: Some(&id), is_modern: false, metadata_url: &String::new };
+        let asker =
+            reply::Asker { id: Some(&id), is_modern: false, metadata_url: &String::new, scope: &String::new };
         reply::body(&error, &asker)
     });
     // A client that went away needs no answer.
@@ -119,7 +120,7 @@ async fn go_on(round: Round, start: Start, id: Bytes, sender: mpsc::Sender<Bytes
 
 /// Runs rounds until the backend answers. Returns the answer for the client.
 async fn run(round: &Round, start: Start, id: &Bytes, sender: &mpsc::Sender<Bytes>) -> Result<Bytes, Error> {
-    let relay = Relay {
+    let mut relay = Relay {
         errand: Some(round.errand.clone()),
         may_ask: false,
         dress: Dress::ToLegacy { method: round.method },
@@ -132,7 +133,7 @@ async fn run(round: &Round, start: Start, id: &Bytes, sender: &mpsc::Sender<Byte
             Answered::Finally(answer) => return Ok(answer),
         },
     };
-    for _ in 0..MOST_ROUNDS {
+    for number in 1..=MOST_ROUNDS {
         let mut responses = Vec::new();
         for request in &asked.requests {
             match ask(round, request, sender).await? {
@@ -144,7 +145,11 @@ async fn run(round: &Round, start: Start, id: &Bytes, sender: &mpsc::Sender<Byte
             tokio::time::sleep(STATE_ONLY_PAUSE).await;
         }
         let Ok(outline) = Outline::read(&round.body) else { break };
-        let body = with_responses(&round.body, &outline, &responses, asked.request_state.as_ref(), None);
+        // Each round is a request of its own to the backend.
+        let own = Bytes::from(format!("\"round-{number}\""));
+        let state = asked.request_state.as_ref();
+        let body = with_responses(&round.body, &outline, &responses, state, Some(&own));
+        relay.restore = Some(RestoreId { own, clients: id.clone() });
         let outgoing = forward::post(round.headers.clone(), body);
         let answer = forward::send(&round.errand.backends, &round.errand.version, outgoing).await?;
         let (head, back) = answer.into_parts();

@@ -13,7 +13,12 @@ const MODERN: &str = "2026-07-28";
 fn classed(pairs: &[(&'static str, &str)], body: &str) -> Result<Front, (i64, u16)> {
     let outline = Outline::read(body.as_bytes()).expect(body);
     classify(&headers(pairs), body.as_bytes(), &outline).map_err(|error| {
-        let asker = crate::reply::Asker { id: None, is_modern: true, metadata_url: &String::new };
+        let asker = crate::reply::Asker {
+            id: None,
+            is_modern: true,
+            metadata_url: &String::new,
+            scope: &String::new,
+        };
         let answer = crate::reply::refuse(&error, &asker);
         let told: serde_json::Value = serde_json::from_slice(&crate::reply::body(&error, &asker)).unwrap();
         (told["error"]["code"].as_i64().unwrap(), answer.status().as_u16())

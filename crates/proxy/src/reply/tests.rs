@@ -8,7 +8,7 @@ use crate::stage::scope;
 
 async fn told(error: &Error, is_modern: bool) -> (Response<()>, serde_json::Value) {
     let url = || "http://localhost/.well-known/oauth-protected-resource/a".to_owned();
-    let asker = Asker { id: Some(b"\"one\""), is_modern, metadata_url: &url };
+    let asker = Asker { id: Some(b"\"one\""), is_modern, metadata_url: &url, scope: &String::new };
     let (head, body) = refuse(error, &asker).into_parts();
     let bytes = body.collect().await.unwrap().to_bytes();
     assert!(Outline::read(&bytes).is_ok(), "{error}");
@@ -108,6 +108,10 @@ async fn challenges_lead_to_the_metadata_and_name_all_scopes() {
     };
     let metadata = r#"resource_metadata="http://localhost/.well-known/oauth-protected-resource/a""#;
     assert_eq!(challenge(&Error::Unauthorized("x")).await, format!("Bearer {metadata}"));
+    let (url, needed) = (|| "http://localhost/x".to_owned(), || "a b".to_owned());
+    let asker = Asker { id: None, is_modern: false, metadata_url: &url, scope: &needed };
+    let scoped = refuse(&Error::Unauthorized("x"), &asker).headers()["www-authenticate"].clone();
+    assert_eq!(scoped, r#"Bearer resource_metadata="http://localhost/x", scope="a b""#);
     let missing = Error::MissingScope { missing: scope("b"), needed: vec![scope("a"), scope("b")] };
     let expected = format!(
         r#"Bearer error="insufficient_scope", scope="a b", {metadata}, error_description="Missing required scope: b""#
@@ -117,7 +121,7 @@ async fn challenges_lead_to_the_metadata_and_name_all_scopes() {
 
 #[tokio::test]
 async fn an_error_without_an_id_says_null() {
-    let asker = Asker { id: None, is_modern: false, metadata_url: &String::new };
+    let asker = Asker { id: None, is_modern: false, metadata_url: &String::new, scope: &String::new };
     assert!(body(&Error::MediaType, &asker).windows(9).any(|part| part == b"\"id\":null"));
 }
 

@@ -77,10 +77,18 @@ async fn ask_in_order(
     owners: &[usize],
     uri: String,
 ) -> Result<Response<Body>, Error> {
+    // A backend that cannot be asked may be the one that has it.
+    let mut failed = None;
     for &owner in owners {
         let version = target.backends[owner].clone();
         let again = Call { accepts: Accepts { json: true, events: false }, ..call.clone() };
-        let Ok(answer) = send(again, version, session.clone(), None).await else { continue };
+        let answer = match send(again, version, session.clone(), None).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                failed = failed.or(Some(error));
+                continue;
+            }
+        };
         let (head, body) = answer.into_parts();
         let limited = http_body_util::Limited::new(body, MAX_READ_BYTES);
         let Ok(whole) = limited.collect().await else { continue };
@@ -89,7 +97,7 @@ async fn ask_in_order(
             return Ok(Response::from_parts(head, Body::full(whole)));
         }
     }
-    Err(Error::ResourceNotFound(uri))
+    Err(failed.unwrap_or(Error::ResourceNotFound(uri)))
 }
 
 fn says_not_found(answer: &[u8]) -> bool {

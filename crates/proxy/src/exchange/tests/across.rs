@@ -130,6 +130,29 @@ async fn a_legacy_client_is_asked_on_the_stream_of_its_call() {
 }
 
 #[tokio::test]
+async fn each_round_is_a_request_of_its_own() {
+    let backend = ModernBackend::start("m").tool("ask").await;
+    let world = World::new(&backend.url(), Era::Modern);
+    let call = world.legacy(&tool("mine", "ask", json!({})));
+    let mut body = world.begin(call).await.unwrap().into_body();
+    let mut last = Value::Null;
+    while let Some(frame) = body.frame().await {
+        for event in events(frame.unwrap().into_data().unwrap()) {
+            if event["method"] == "elicitation/create" {
+                answer_question(&world, &event["id"], json!({ "action": "decline" }));
+            }
+            last = event;
+        }
+    }
+    assert_eq!(last["id"], "mine");
+    let mut ids: Vec<_> = backend.calls().iter().map(|call| call.message["id"].to_string()).collect();
+    let all = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert!(all >= 2 && ids.len() == all, "{ids:?}");
+}
+
+#[tokio::test]
 async fn a_client_that_takes_only_json_is_not_asked() {
     let backend = ModernBackend::start("m").tools(["ask", "echo"]).await;
     let world = World::new(&backend.url(), Era::Modern);
