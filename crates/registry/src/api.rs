@@ -4,6 +4,7 @@ pub(crate) mod error;
 pub(crate) mod extract;
 mod tail;
 
+mod audit;
 mod catalog_tools;
 mod docs;
 mod document;
@@ -12,6 +13,7 @@ mod fields;
 mod groups;
 mod health;
 mod place;
+mod ratings;
 mod servers;
 pub(crate) mod tagged;
 mod tokens;
@@ -43,6 +45,8 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Registry>> {
         .merge(virtual_servers::routes())
         .merge(groups::routes())
         .merge(tokens::routes())
+        .merge(ratings::routes())
+        .merge(audit::routes())
         .merge(docs::routes())
 }
 
@@ -56,6 +60,7 @@ pub(crate) fn router(registry: Arc<Registry>) -> axum::Router {
         .fallback(no_such_route)
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(middleware::from_fn_with_state(registry.clone(), audit::follow))
         .layer(middleware::from_fn(count))
         .with_state(registry);
     let folded = tower::util::MapRequest::new(routes, tail::fold_request);
@@ -73,11 +78,16 @@ async fn wrong_method(request: Request) -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail)
 }
 
-async fn count(request: Request, next: Next) -> Response {
-    let (method, began) = (request.method().clone(), Instant::now());
+/// Returns the route that a request was matched to.
+fn route_of(request: &Request) -> &str {
     let matched = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str);
     // The route around all of them stands before the route itself.
-    let route = matched.strip_prefix("/api/{*rest}").unwrap_or(matched).to_owned();
+    matched.strip_prefix("/api/{*rest}").unwrap_or(matched)
+}
+
+async fn count(request: Request, next: Next) -> Response {
+    let (method, began) = (request.method().clone(), Instant::now());
+    let route = route_of(&request).to_owned();
     let response = next.run(request).await;
     metrics::answered(&method, route, response.status().as_u16(), began.elapsed());
     response

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use catalog::Catalog;
 use catalog::error::Refusal;
+use store::audit::Outcome;
 use store::change::Change;
 
 use crate::Registry;
+use crate::trail::Trail;
 
 /// Why a change was not made. Nothing was changed then.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +51,23 @@ impl Registry {
         });
         stored.await.map_err(|_| Error::Interrupted)??;
         Ok(outcome)
+    }
+
+    /// Makes a change for a request, like [`apply`](Self::apply); the first one takes the request's entry of the
+    /// audit trail along.
+    pub(crate) async fn apply_for<T>(
+        self: &Arc<Self>,
+        trail: &Trail,
+        edit: impl FnOnce(&Catalog) -> Result<(Change, T), Refusal>,
+    ) -> Result<T, Error> {
+        self.apply(|catalog| {
+            let (mut change, outcome) = edit(catalog)?;
+            if !change.edits.is_empty() {
+                change.entry = trail.entry(Outcome::Ok, &change.edits);
+            }
+            Ok((change, outcome))
+        })
+        .await
     }
 
     async fn store_and_publish(&self, current: &Catalog, change: Change) -> Result<(), store::Error> {

@@ -14,6 +14,7 @@ mod publish;
 mod run;
 #[cfg(test)]
 mod scene;
+mod trail;
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;

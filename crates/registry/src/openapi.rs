@@ -18,12 +18,13 @@ use crate::api::error::ProblemDocument;
 const BEARER: &str = "bearer";
 
 /// Sections of the document, in the order people read them.
-const TAGS: [(&str, &str); 7] = [
+const TAGS: &[(&str, &str)] = &[
     ("servers", "Backends registered at paths, and their tools"),
     ("versions", "Several deployments of a server behind one path: add, try, switch, go back, retire"),
     ("virtual servers", "Endpoints composed of tools of several servers"),
     ("groups", "Groups and the scopes they grant"),
     ("tokens", "Tokens of our own: issue and revoke"),
+    ("audit", "Who did what to which object, when, from where"),
     ("health", "What was last seen of each backend"),
     ("documents", "This document"),
 ];
@@ -55,7 +56,7 @@ pub(crate) fn document() -> OpenApi {
         .build();
     document.security = Some(vec![bearer()]);
     let tag = |(name, text): (&str, &str)| TagBuilder::new().name(name).description(Some(text)).build();
-    document.tags = Some(TAGS.into_iter().map(tag).collect());
+    document.tags = Some(TAGS.iter().copied().map(tag).collect());
     let components = document.components.get_or_insert_with(Components::new);
     let scheme = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
@@ -109,7 +110,8 @@ fn say_how_it_fails(path: &str, method: &str, operation: &mut Operation) {
         common.push(("400", "The body is not JSON"));
         common.push(("422", "Fields are bad; `errors` names all of them"));
     }
-    if method != "get" {
+    // Everybody may rate.
+    if method != "get" && !path.ends_with("/rate") {
         common.push(("403", "The caller is not an administrator"));
     }
     if path.contains('{') {

@@ -4,12 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use catalog::time::Timestamp;
+use store::audit::Retention;
 use store::change::{Change, Edit};
 
 use crate::Registry;
 
 /// How often expired sessions and tokens are swept out.
 const SWEEP_EVERY: Duration = Duration::from_secs(300);
+/// How long an entry of the audit trail is kept, in seconds: ninety days.
+const AUDIT_SECONDS: i64 = 90 * 24 * 3600;
+/// Most entries of the audit trail; some twenty megabytes.
+const AUDIT_ENTRIES: u64 = 100_000;
+/// Most of these that tell of refused writes, which anybody with a token can bring about.
+const AUDIT_REFUSED: u64 = 10_000;
 /// How long the record of an expired token can still be seen, in seconds.
 const TOKEN_AFTERLIFE_SECONDS: i64 = 24 * 3600;
 /// Most tokens swept out in one change; the rest follows with the next sweep.
@@ -37,6 +44,11 @@ impl Registry {
             let now = Timestamp::now();
             if let Err(error) = self.parts.store.sweep(now).await {
                 tracing::warn!(%error, "expired sessions could not be swept");
+            }
+            let (since, most) = (now.plus_seconds(-AUDIT_SECONDS), AUDIT_ENTRIES);
+            let keep = Retention { since, most, most_refused: AUDIT_REFUSED };
+            if let Err(error) = self.parts.store.sweep_audit(keep).await {
+                tracing::warn!(%error, "old entries of the audit trail could not be swept");
             }
             if let Err(error) = self.sweep_tokens(now).await {
                 tracing::warn!(%error, "expired tokens could not be swept");

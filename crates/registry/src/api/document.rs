@@ -2,6 +2,7 @@
 
 use catalog::endpoint::Era;
 use catalog::name::{ServerPath, VersionLabel};
+use catalog::rating::Rated;
 use catalog::server::{Server, Version, Visibility};
 use catalog::time::Timestamp;
 use catalog::{Catalog, VersionKey};
@@ -171,7 +172,7 @@ impl Document {
             num_tools: inventory.map_or(0, |one| one.tools.len()),
             num_prompts: inventory.map_or(0, |one| one.prompts.len()),
             num_resources: inventory.map_or(0, |one| one.resources.len() + one.templates.len()),
-            num_stars: 0.0,
+            num_stars: catalog.stars(&Rated::Server(server.path.clone())),
             protocol_era: inventory.map(|one| era(one.era)),
             pinned_era: version.endpoint.pinned_era.map(era),
             protocol_version: inventory.map(|one| one.protocol_version.clone()),

@@ -20,6 +20,7 @@ use serde::de::DeserializeOwned;
 use super::error::Problem;
 use super::place;
 use crate::Registry;
+use crate::trail::Trail;
 
 /// Most entries of one page.
 pub(crate) const MAX_LIMIT: usize = 1000;
@@ -32,6 +33,8 @@ pub(crate) struct Caller {
     pub(crate) principal: Arc<Principal>,
     /// What they may do.
     pub(crate) grants: Grants,
+    /// Notes of the request for the audit trail.
+    pub(crate) trail: Trail,
 }
 
 /// A caller who is an administrator. Fails with 403.
@@ -149,7 +152,9 @@ impl FromRequestParts<Arc<Registry>> for Caller {
             return Err(refused(&format!("the token is good for {resource} alone")));
         }
         let grants = Grants::of(&principal, &catalog.groups);
-        Ok(Self { principal, grants })
+        let trail = parts.extensions.get::<Trail>().cloned().unwrap_or_default();
+        trail.actor(&principal.subject);
+        Ok(Self { principal, grants, trail })
     }
 }
 

@@ -22,6 +22,7 @@ use super::error::Problem;
 use super::extract::{Admin, IfMatch, JsonBody, Paging, part};
 use super::tagged::Tagged;
 use crate::Registry;
+use crate::trail::Trail;
 
 /// Most scopes one group grants; each is compared on every request of its members.
 const MAX_SCOPES: usize = 1000;
@@ -95,10 +96,10 @@ impl FromRequestParts<Arc<Registry>> for At {
             content_type = "application/problem+json")))]
 async fn create_group(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    Admin(caller): Admin,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
-    let made = registry.apply(|catalog| {
+    let made = registry.apply_for(&caller.trail, |catalog| {
         let mut faults = Vec::new();
         let name = body.name.clone().unwrap_or_default().trim().to_owned();
         faults.extend(bad_name(&name));
@@ -146,13 +147,13 @@ async fn show_group(
     responses((status = 200, description = "It, as it is now", body = Document)))]
 async fn replace_group(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    Admin(caller): Admin,
     At(name): At,
     if_match: IfMatch,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
     let blank = |current: &Group| Group { description: String::new(), scopes: Vec::new(), ..current.clone() };
-    write(&registry, &name, if_match, body, blank).await
+    write(&registry, &caller.trail, &name, if_match, body, blank).await
 }
 
 /// Edits members of a group
@@ -164,12 +165,12 @@ async fn replace_group(
     responses((status = 200, description = "It, as it is now", body = Document)))]
 async fn edit_group(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    Admin(caller): Admin,
     At(name): At,
     if_match: IfMatch,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
-    write(&registry, &name, if_match, body, Group::clone).await
+    write(&registry, &caller.trail, &name, if_match, body, Group::clone).await
 }
 
 /// Deletes a group
@@ -181,11 +182,11 @@ async fn edit_group(
     responses((status = 204, description = "It is gone")))]
 async fn delete_group(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    Admin(caller): Admin,
     At(name): At,
     if_match: IfMatch,
 ) -> Result<StatusCode, Problem> {
-    let gone = registry.apply(|catalog| {
+    let gone = registry.apply_for(&caller.trail, |catalog| {
         let current = require(catalog, &name)?;
         if_match.check(&format!("group {name}"), current.revision)?;
         let expect = Expect::Group(name.clone(), Some(current.revision));
@@ -197,12 +198,13 @@ async fn delete_group(
 
 async fn write(
     registry: &Arc<Registry>,
+    trail: &Trail,
     name: &str,
     if_match: IfMatch,
     body: Body,
     base: fn(&Group) -> Group,
 ) -> Result<Tagged<Document>, Problem> {
-    let written = registry.apply(|catalog| {
+    let written = registry.apply_for(trail, |catalog| {
         let current = require(catalog, name)?;
         if_match.check(&format!("group {name}"), current.revision)?;
         let mut faults = Vec::new();

@@ -134,7 +134,7 @@ async fn show(
         (status = 412, body = ProblemDocument), (status = 422, body = ProblemDocument)))]
 async fn edit(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    Admin(caller): Admin,
     AtServer(path): AtServer,
     if_match: IfMatch,
     mut fields: Fields,
@@ -145,7 +145,7 @@ async fn edit(
     let faults = fields.into_faults();
     let now = Timestamp::now();
     let changed = registry
-        .apply(|catalog| {
+        .apply_for(&caller.trail, |catalog| {
             let server = require_server(catalog, &path)?;
             if_match.check(path.as_str(), server.revision)?;
             if !faults.is_empty() {
@@ -175,14 +175,15 @@ async fn edit(
     responses((status = 200, body = Document), (status = 404, body = ProblemDocument)))]
 async fn toggle(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    Admin(caller): Admin,
     AtServer(path): AtServer,
     if_match: IfMatch,
     JsonBody(toggle): JsonBody<Toggle>,
 ) -> Result<Tagged<Document>, Problem> {
+    caller.trail.detail(if toggle.enabled { "enabled" } else { "disabled" });
     let now = Timestamp::now();
     let enabled = registry
-        .apply(|catalog| {
+        .apply_for(&caller.trail, |catalog| {
             let server = require_server(catalog, &path)?;
             if_match.check(path.as_str(), server.revision)?;
             if server.is_enabled == toggle.enabled {
@@ -207,12 +208,12 @@ async fn toggle(
         (status = 412, body = ProblemDocument)))]
 async fn remove(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    Admin(caller): Admin,
     AtServer(path): AtServer,
     if_match: IfMatch,
 ) -> Result<Json<Removed>, Problem> {
     let removed = registry
-        .apply(|catalog| {
+        .apply_for(&caller.trail, |catalog| {
             let server = require_server(catalog, &path)?;
             if_match.check(path.as_str(), server.revision)?;
             let change = Change::new(vec![Edit::DeleteServer(path.clone())])

@@ -163,7 +163,9 @@ async fn issue_token(
 ) -> Result<Response, Problem> {
     let now = Timestamp::now();
     let record = body.read(&caller.principal.subject, now)?;
-    let issued = registry.apply(|catalog| {
+    let kind = if record.is_admin { ", administrator" } else { "" };
+    caller.trail.detail(format!("for {}{kind}", record.subject));
+    let issued = registry.apply_for(&caller.trail, |catalog| {
         let warnings = warnings(catalog, &record);
         Ok((Change::new(vec![Edit::PutToken(Arc::new(record.clone()))]), warnings))
     });
@@ -225,7 +227,7 @@ async fn revoke_token(
     Admin(caller): Admin,
     At(id): At,
 ) -> Result<StatusCode, Problem> {
-    let revoked = registry.apply(|catalog| {
+    let revoked = registry.apply_for(&caller.trail, |catalog| {
         let token = require(catalog, &id)?;
         if token.revoked_at.is_some() {
             return Ok((Change::new(Vec::new()), ()));

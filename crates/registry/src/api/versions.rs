@@ -127,7 +127,7 @@ async fn list(
         (status = 412, body = ProblemDocument)))]
 async fn activate(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    Admin(caller): Admin,
     AtServer(path): AtServer,
     if_match: IfMatch,
     JsonBody(switch): JsonBody<Switch>,
@@ -145,10 +145,11 @@ async fn activate(
     }
     let now = Timestamp::now();
     let switched = registry
-        .apply(|catalog| {
+        .apply_for(&caller.trail, |catalog| {
             let server = require_server(catalog, &path)?;
             if_match.check(path.as_str(), server.revision)?;
             let previous = server.active().label.to_string();
+            caller.trail.detail(format!("{previous} -> {label}"));
             if server.require(label)?.label == server.active().label {
                 return Ok((Change::new(Vec::new()), (previous, server.revision)));
             }
@@ -198,7 +199,7 @@ async fn show(
         (status = 412, body = ProblemDocument), (status = 422, body = ProblemDocument)))]
 async fn edit(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    Admin(caller): Admin,
     AtVersion { path, label }: AtVersion,
     if_match: IfMatch,
     mut fields: Fields,
@@ -208,7 +209,7 @@ async fn edit(
     let faults = fields.into_faults();
     let now = Timestamp::now();
     let moved = registry
-        .apply(|catalog| {
+        .apply_for(&caller.trail, |catalog| {
             let server = require_server(catalog, &path)?;
             if_match.check(path.as_str(), server.revision)?;
             let version = server.require(&label)?;
@@ -243,14 +244,14 @@ async fn edit(
         (status = 412, body = ProblemDocument)))]
 async fn remove(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    Admin(caller): Admin,
     AtVersion { path, label }: AtVersion,
     if_match: IfMatch,
     Params(params): Params<RemoveParams>,
 ) -> Result<Json<RemovedVersion>, Problem> {
     let now = Timestamp::now();
     let pinned_by = registry
-        .apply(|catalog| {
+        .apply_for(&caller.trail, |catalog| {
             let server = require_server(catalog, &path)?;
             if_match.check(path.as_str(), server.revision)?;
             let checked = server.require(&label)?.label.clone();

@@ -28,6 +28,7 @@ use super::error::Problem;
 use super::extract::{Admin, Caller, IfMatch, JsonBody, Paging, Params, part};
 use super::tagged::Tagged;
 use crate::Registry;
+use crate::trail::Trail;
 use body::Body;
 use document::{Document, Page};
 use preview::Preview;
@@ -82,7 +83,7 @@ struct For {
 }
 
 /// The virtual server that the path of the request names.
-struct At(String);
+pub(super) struct At(pub(super) String);
 
 impl FromRequestParts<Arc<Registry>> for At {
     type Rejection = Problem;
@@ -106,14 +107,14 @@ async fn create_virtual_server(
 ) -> Result<Tagged<Document>, Problem> {
     learn::sources(&registry, body.rows()).await;
     let owner = caller.principal.subject.to_string();
-    let made = registry.apply(|catalog| {
+    let made = registry.apply_for(&caller.trail, |catalog| {
         let built = body.create(catalog, owner, Timestamp::now())?;
         let slug = built.server.slug.clone();
         let put = Edit::PutVirtualServer(Arc::new(built.server.clone()));
         Ok((Change::new(vec![put]).expecting(Expect::VirtualServer(slug, None)), built))
     });
     let built = made.await?;
-    Ok(Tagged { status: StatusCode::CREATED, ..tagged(&built.server, built.warnings) })
+    Ok(Tagged { status: StatusCode::CREATED, ..tagged(&registry.catalog(), &built.server, built.warnings) })
 }
 
 /// Lists virtual servers
@@ -135,7 +136,7 @@ async fn list_virtual_servers(
             && query.as_ref().is_none_or(|text| speaks_of(one, text))
     };
     let (page, total_count, has_next) = paging.cut(catalog.virtual_servers.values().filter(wanted).collect());
-    let virtual_servers = page.into_iter().map(|one| Document::of(one, Vec::new())).collect();
+    let virtual_servers = page.into_iter().map(|one| Document::of(&catalog, one, Vec::new())).collect();
     let (limit, offset) = (paging.limit, paging.offset);
     Json(Page { virtual_servers, total_count, limit, offset, has_next })
 }
@@ -149,7 +150,8 @@ async fn show_virtual_server(
     _: Caller,
     At(slug): At,
 ) -> Result<Tagged<Document>, Problem> {
-    Ok(tagged(require(&registry.catalog(), &slug)?, Vec::new()))
+    let catalog = registry.catalog();
+    Ok(tagged(&catalog, require(&catalog, &slug)?, Vec::new()))
 }
 
 /// Replaces a virtual server
@@ -162,14 +164,16 @@ async fn show_virtual_server(
     responses((status = 200, description = "It, as it is now", body = Document)))]
 async fn replace_virtual_server(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    Admin(caller): Admin,
     At(slug): At,
     if_match: IfMatch,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
     learn::sources(&registry, body.rows()).await;
-    write(&registry, &slug, if_match, |catalog, current| body.replace(catalog, current, Timestamp::now()))
-        .await
+    write(&registry, &caller.trail, &slug, if_match, |catalog, current| {
+        body.replace(catalog, current, Timestamp::now())
+    })
+    .await
 }
 
 /// Edits members of a virtual server
@@ -181,13 +185,16 @@ async fn replace_virtual_server(
     responses((status = 200, description = "It, as it is now", body = Document)))]
 async fn edit_virtual_server(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    Admin(caller): Admin,
     At(slug): At,
     if_match: IfMatch,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
     learn::sources(&registry, body.rows()).await;
-    write(&registry, &slug, if_match, |catalog, current| body.edit(catalog, current, Timestamp::now())).await
+    write(&registry, &caller.trail, &slug, if_match, |catalog, current| {
+        body.edit(catalog, current, Timestamp::now())
+    })
+    .await
 }
 
 /// Enables or disables a virtual server
@@ -199,7 +206,7 @@ async fn edit_virtual_server(
     responses((status = 200, description = "It, as it is now", body = Document)))]
 async fn toggle_virtual_server(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    Admin(caller): Admin,
     At(slug): At,
     if_match: IfMatch,
     JsonBody(toggle): JsonBody<Toggle>,
@@ -207,8 +214,12 @@ async fn toggle_virtual_server(
     if toggle.enabled {
         learn::sources(&registry, require(&registry.catalog(), &slug)?.mappings.clone()).await;
     }
+    caller.trail.detail(if toggle.enabled { "enabled" } else { "disabled" });
     let body = Body { is_enabled: Some(toggle.enabled), ..Body::default() };
-    write(&registry, &slug, if_match, |catalog, current| body.edit(catalog, current, Timestamp::now())).await
+    write(&registry, &caller.trail, &slug, if_match, |catalog, current| {
+        body.edit(catalog, current, Timestamp::now())
+    })
+    .await
 }
 
 /// Deletes a virtual server
@@ -218,11 +229,11 @@ async fn toggle_virtual_server(
     responses((status = 204, description = "It is gone")))]
 async fn delete_virtual_server(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    Admin(caller): Admin,
     At(slug): At,
     if_match: IfMatch,
 ) -> Result<StatusCode, Problem> {
-    let gone = registry.apply(|catalog| {
+    let gone = registry.apply_for(&caller.trail, |catalog| {
         let current = require(catalog, &slug)?;
         if_match.check(&current.slug.path(), current.revision)?;
         let expect = Expect::VirtualServer(current.slug.clone(), Some(current.revision));
@@ -285,11 +296,12 @@ async fn preview_virtual_server(
 /// Makes an edit of one virtual server: finds it, compares revisions, checks, writes, answers with it.
 async fn write(
     registry: &Arc<Registry>,
+    trail: &Trail,
     slug: &str,
     if_match: IfMatch,
     build: impl FnOnce(&Catalog, &VirtualServer) -> Result<body::Built, Refusal>,
 ) -> Result<Tagged<Document>, Problem> {
-    let written = registry.apply(|catalog| {
+    let written = registry.apply_for(trail, |catalog| {
         let current = require(catalog, slug)?;
         if_match.check(&current.slug.path(), current.revision)?;
         let built = build(catalog, current)?;
@@ -298,18 +310,18 @@ async fn write(
         Ok((Change::new(vec![put]).expecting(expect), built))
     });
     let built = written.await?;
-    Ok(tagged(&built.server, built.warnings))
+    Ok(tagged(&registry.catalog(), &built.server, built.warnings))
 }
 
-fn require<'a>(catalog: &'a Catalog, slug: &str) -> Result<&'a Arc<VirtualServer>, Refusal> {
+pub(super) fn require<'a>(catalog: &'a Catalog, slug: &str) -> Result<&'a Arc<VirtualServer>, Refusal> {
     let no_such = || Refusal::NoSuch { kind: "virtual server", name: slug.into(), known: Vec::new() };
     let slug = Slug::parse("slug", slug).map_err(|_| no_such())?;
     catalog.virtual_servers.get(&slug).ok_or_else(no_such)
 }
 
 /// Answers with a virtual server as it is.
-fn tagged(server: &VirtualServer, warnings: Vec<String>) -> Tagged<Document> {
-    Tagged::ok(server.revision, Document::of(server, warnings))
+fn tagged(catalog: &Catalog, server: &VirtualServer, warnings: Vec<String>) -> Tagged<Document> {
+    Tagged::ok(server.revision, Document::of(catalog, server, warnings))
 }
 
 fn speaks_of(server: &VirtualServer, text: &str) -> bool {

@@ -69,11 +69,11 @@ impl FromRequestParts<Arc<Registry>> for At {
             content_type = "application/problem+json")))]
 async fn describe_scope(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    Admin(caller): Admin,
     JsonBody(body): JsonBody<Document>,
 ) -> Result<(StatusCode, Json<Document>), Problem> {
     let scope = Scope::parse("name", body.name.trim())?;
-    let made = registry.apply(|catalog| {
+    let made = registry.apply_for(&caller.trail, |catalog| {
         if catalog.scopes.contains_key(&scope) {
             return Err(Refusal::Exists { kind: "scope", name: scope.to_string() });
         }
@@ -105,10 +105,10 @@ async fn list_scopes(State(registry): State<Arc<Registry>>, _: Caller, paging: P
     responses((status = 204, description = "It is gone")))]
 async fn delete_scope(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    Admin(caller): Admin,
     At(name): At,
 ) -> Result<StatusCode, Problem> {
-    let gone = registry.apply(|catalog| {
+    let gone = registry.apply_for(&caller.trail, |catalog| {
         let Some((scope, _)) = catalog.scopes.get_key_value(name.as_str()) else {
             return Err(Refusal::NoSuch { kind: "scope", name: name.clone(), known: Vec::new() });
         };

@@ -108,6 +108,16 @@ enum Done {
     Edited,
 }
 
+impl Done {
+    fn as_str(&self) -> &'static str {
+        match self {
+            Self::Created => "with its server",
+            Self::Added => "added",
+            Self::Edited => "edited",
+        }
+    }
+}
+
 /// Registers a server, or a further version of one.
 ///
 /// The first registration of a path makes the server, with this version active. Another label adds a version, which
@@ -139,12 +149,17 @@ pub(super) async fn register(
     };
     let owner = caller.principal.subject.to_string();
     let (label, done, moved) = registry
-        .apply(|catalog| match catalog.servers.get(&path) {
-            Some(server) => {
-                if_match.check(path.as_str(), server.revision)?;
-                add_or_edit(server, request)
-            }
-            None => create(catalog, &path, request, owner),
+        .apply_for(&caller.trail, |catalog| {
+            let planned = match catalog.servers.get(&path) {
+                Some(server) => {
+                    if_match.check(path.as_str(), server.revision)?;
+                    add_or_edit(server, request)?
+                }
+                None => create(catalog, &path, request, owner)?,
+            };
+            let (label, done, _) = &planned.1;
+            caller.trail.detail(format!("version {label} {}", done.as_str()));
+            Ok(planned)
         })
         .await?;
     if moved {

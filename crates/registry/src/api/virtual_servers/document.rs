@@ -1,6 +1,8 @@
 //! The shape in which a virtual server goes out.
 
+use catalog::Catalog;
 use catalog::access::Scope;
+use catalog::rating::Rated;
 use catalog::virtual_server::VirtualServer;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -41,6 +43,8 @@ pub(super) struct Document {
     supported_transports: [&'static str; 1],
     /// How many tools are mapped.
     num_tools: usize,
+    /// Average of the ratings; 0 without any.
+    num_stars: f64,
     /// The servers it maps tools of.
     backend_server_paths: Vec<String>,
     /// Who made it.
@@ -100,7 +104,7 @@ pub(super) struct Page {
 
 impl Document {
     /// Writes a virtual server out.
-    pub(super) fn of(server: &VirtualServer, warnings: Vec<String>) -> Self {
+    pub(super) fn of(catalog: &Catalog, server: &VirtualServer, warnings: Vec<String>) -> Self {
         let row = |row: &catalog::virtual_server::Mapping| Row {
             tool_name: row.tool.clone(),
             alias: row.alias.as_ref().map(ToString::to_string),
@@ -130,6 +134,7 @@ impl Document {
             exposes_resources: server.exposes_resources,
             supported_transports: ["streamable-http"],
             num_tools: server.mappings.len(),
+            num_stars: catalog.stars(&Rated::VirtualServer(server.slug.clone())),
             backend_server_paths: backends,
             created_by: server.owner.clone(),
             created_at: rfc3339(server.created_at),
