@@ -230,6 +230,7 @@ fn registry_settings(config: &Config) -> registry::Settings {
         inventory_every: config.health.inventory_every.0,
         strict_versions: config.versions.strict,
         public_url: config.server.public_url.clone(),
+        path_prefix: config.server.path_prefix.clone(),
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod extract;
 mod tail;
 
 mod audit;
+mod base;
 mod catalog_tools;
 mod docs;
 mod document;
@@ -14,9 +15,11 @@ mod groups;
 mod health;
 mod place;
 mod ratings;
+mod search;
 mod servers;
 pub(crate) mod tagged;
 mod tokens;
+mod v0;
 mod versions;
 mod virtual_servers;
 
@@ -45,12 +48,14 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Registry>> {
         .merge(virtual_servers::routes())
         .merge(groups::routes())
         .merge(tokens::routes())
+        .merge(search::routes())
+        .merge(v0::routes())
         .merge(ratings::routes())
         .merge(audit::routes())
         .merge(docs::routes())
 }
 
-/// The router of everything under `/api`.
+/// The router of everything under `/api` and `/v0`.
 ///
 /// Server paths hold slashes, and routes know only single segments. So the path of a server is folded into one
 /// segment before routing, by [`tail::fold`].
@@ -64,7 +69,10 @@ pub(crate) fn router(registry: Arc<Registry>) -> axum::Router {
         .layer(middleware::from_fn(count))
         .with_state(registry);
     let folded = tower::util::MapRequest::new(routes, tail::fold_request);
-    axum::Router::new().route_service("/api", folded.clone()).route_service("/api/{*rest}", folded)
+    axum::Router::new()
+        .route_service("/api", folded.clone())
+        .route_service("/api/{*rest}", folded.clone())
+        .route_service("/v0/{*rest}", folded)
 }
 
 async fn no_such_route(request: Request) -> Problem {
@@ -82,7 +90,7 @@ async fn wrong_method(request: Request) -> Problem {
 fn route_of(request: &Request) -> &str {
     let matched = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str);
     // The route around all of them stands before the route itself.
-    matched.strip_prefix("/api/{*rest}").unwrap_or(matched)
+    matched.strip_prefix("/api/{*rest}").or(matched.strip_prefix("/v0/{*rest}")).unwrap_or(matched)
 }
 
 async fn count(request: Request, next: Next) -> Response {

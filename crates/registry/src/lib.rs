@@ -37,6 +37,8 @@ pub struct Registry {
     /// Held by the one change that is being made.
     writing: Arc<tokio::sync::Mutex<()>>,
     left_out: RwLock<Vec<routing::compile::LeftOut>>,
+    /// What can be found.
+    index: search::Index,
     reads: inventory::Reads,
     hints: inventory::Hints,
     board: health::Board,
@@ -73,6 +75,8 @@ pub struct Settings {
     pub strict_versions: bool,
     /// The gateway's address as clients know it, without a trailing slash.
     pub public_url: Option<String>,
+    /// The path that a proxy in front puts before ours; empty for none.
+    pub path_prefix: String,
 }
 
 impl Default for Settings {
@@ -84,6 +88,7 @@ impl Default for Settings {
             inventory_every: Duration::from_secs(600),
             strict_versions: false,
             public_url: None,
+            path_prefix: String::new(),
         }
     }
 }
@@ -97,6 +102,7 @@ impl Registry {
             current: RwLock::new(Arc::new(Catalog::default())),
             writing: Arc::default(),
             left_out: RwLock::default(),
+            index: search::Index::default(),
             reads: inventory::Reads::default(),
             hints: inventory::Hints::default(),
             board: health::Board::default(),
@@ -105,7 +111,7 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Returns the router of everything under `/api`.
+    /// Returns the router of everything under `/api` and `/v0`.
     pub fn router(self: &Arc<Self>) -> axum::Router {
         api::router(self.clone())
     }

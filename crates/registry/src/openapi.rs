@@ -25,6 +25,8 @@ const TAGS: &[(&str, &str)] = &[
     ("groups", "Groups and the scopes they grant"),
     ("tokens", "Tokens of our own: issue and revoke"),
     ("audit", "Who did what to which object, when, from where"),
+    ("search", "Finding servers, tools and virtual servers"),
+    ("official registry", "Reading as from the official MCP registry"),
     ("health", "What was last seen of each backend"),
     ("documents", "This document"),
 ];
@@ -110,8 +112,8 @@ fn say_how_it_fails(path: &str, method: &str, operation: &mut Operation) {
         common.push(("400", "The body is not JSON"));
         common.push(("422", "Fields are bad; `errors` names all of them"));
     }
-    // Everybody may rate.
-    if method != "get" && !path.ends_with("/rate") {
+    // Everybody may rate and search.
+    if method != "get" && !path.ends_with("/rate") && !path.starts_with("/api/search/") {
         common.push(("403", "The caller is not an administrator"));
     }
     if path.contains('{') {

@@ -8,6 +8,8 @@ use http::uri::PathAndQuery;
 
 /// What stands before the path of a server.
 const PREFIX: &str = "/api/servers/";
+/// What stands before a server's name in the API of the official registry: `switchyard.local/context7`.
+const NAME_PREFIX: &str = "/v0/servers/";
 
 /// Folds the path of the server that a request names into one segment, and drops a trailing slash.
 pub(super) fn fold_request(mut request: Request) -> Request {
@@ -20,10 +22,17 @@ pub(super) fn fold_request(mut request: Request) -> Request {
 
 /// Returns a path as the client wrote it, for messages.
 pub(super) fn unfold(path: &str) -> String {
-    if path.starts_with(PREFIX) { path.replace("%2F", "/") } else { path.into() }
+    if path.starts_with(PREFIX) || path.starts_with(NAME_PREFIX) {
+        path.replace("%2F", "/")
+    } else {
+        path.into()
+    }
 }
 
 fn fold(path: &str) -> Option<String> {
+    if let Some(tail) = path.strip_prefix(NAME_PREFIX).filter(|tail| !tail.is_empty()) {
+        return Some(fold_name(tail));
+    }
     let Some(tail) = path.strip_prefix(PREFIX) else {
         return path.strip_suffix('/').map(Into::into);
     };
@@ -43,6 +52,16 @@ fn fold(path: &str) -> Option<String> {
         folded.push_str(segment);
     }
     Some(folded)
+}
+
+/// Folds a name, which has one slash; clients send it as it is or encoded.
+fn fold_name(tail: &str) -> String {
+    let tail = tail.strip_suffix('/').unwrap_or(tail);
+    let first = tail.split('/').next().unwrap_or_default();
+    if first.to_ascii_lowercase().contains("%2f") {
+        return format!("{NAME_PREFIX}{tail}");
+    }
+    format!("{NAME_PREFIX}{}", tail.replacen('/', "%2F", 1))
 }
 
 fn with_path(uri: &Uri, path: &str) -> Uri {

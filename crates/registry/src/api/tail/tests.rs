@@ -20,6 +20,12 @@ fn the_path_of_a_server_becomes_one_segment() {
         ("/api/servers/a/toggle", Some("/api/servers/a/toggle")),
         ("/api/virtual-servers/dev-tools/", Some("/api/virtual-servers/dev-tools")),
         ("/api/health", None),
+        ("/v0/servers", None),
+        ("/v0/servers/", Some("/v0/servers")),
+        ("/v0/servers/switchyard.local/context7/", Some("/v0/servers/switchyard.local%2Fcontext7")),
+        ("/v0/servers/switchyard.local%2fcontext7", Some("/v0/servers/switchyard.local%2fcontext7")),
+        ("/v0/servers/s.local/a/versions/latest", Some("/v0/servers/s.local%2Fa/versions/latest")),
+        ("/v0/servers/s.local%2Fa/versions/latest", Some("/v0/servers/s.local%2Fa/versions/latest")),
     ];
     for (path, folded) in cases {
         assert_eq!(fold(path).as_deref(), folded, "{path}");
