@@ -6,7 +6,7 @@ use crate::plan::Weight;
 
 /// Least that a word counts where it stands as written; most where only something near it does, if the word
 /// itself is known elsewhere.
-const EXACT_FLOOR: f32 = 0.25;
+const EXACT_FLOOR: f32 = 0.1;
 /// What a word near the one that was written counts where the latter is nowhere.
 const NEAR_ALONE: f32 = 0.9;
 
