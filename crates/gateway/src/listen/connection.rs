@@ -2,9 +2,11 @@
 
 use std::cell::Cell;
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use axum::extract::ConnectInfo;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -74,12 +76,13 @@ pub(super) async fn serve(
         Ok(stream) => stream,
         Err(error) => return tracing::debug!(%error, "a connection ended before it began"),
     };
+    let peer = stream.peer_addr().ok();
     let has_begun = Rc::new(Cell::new(false));
     let begun = has_begun.clone();
     let service = hyper::service::service_fn(move |request| {
         begun.set(true);
         let planes = planes.clone();
-        async move { Ok::<_, Infallible>(planes.answer(request).await) }
+        async move { Ok::<_, Infallible>(planes.answer(request, peer).await) }
     });
     let connection = watcher.watch(builder.serve_connection(TokioIo::new(stream), service).into_owned());
     let mut connection = std::pin::pin!(connection);
@@ -98,12 +101,15 @@ pub(super) async fn serve(
 }
 
 impl Planes {
-    async fn answer(&self, mut request: Request<Incoming>) -> Response<Body> {
+    async fn answer(&self, mut request: Request<Incoming>, peer: Option<SocketAddr>) -> Response<Body> {
         if !plane::is_control(request.uri().path(), &self.prefix) {
             return self.proxy.handle(request).await.map(Body::Data);
         }
         if let Some(short) = plane::without_prefix(request.uri(), &self.prefix) {
             *request.uri_mut() = short;
+        }
+        if let Some(peer) = peer {
+            request.extensions_mut().insert(ConnectInfo(peer));
         }
         self.control.answer(request).await.map(Body::Control)
     }

@@ -56,7 +56,9 @@ async fn without_a_token_there_is_a_challenge_and_metadata() {
         let client = stage.app.client(path, &stage.app.anonymous());
         let short = path.trim_end_matches("/mcp");
         let metadata = format!("/.well-known/oauth-protected-resource{short}");
-        let expected = format!("Bearer resource_metadata=\"{}{metadata}\"", stage.app.url);
+        // A client asks its authorization server for these scopes at once.
+        let scopes = if path == "/github" { "" } else { ", scope=\"mcp-access\"" };
+        let expected = format!("Bearer resource_metadata=\"{}{metadata}\"{scopes}", stage.app.url);
         for answer in [client.try_initialize().await, client.get().await, client.delete().await] {
             assert_eq!(answer.status, 401, "{path}");
             assert_eq!(answer.header("www-authenticate"), expected);

@@ -8,6 +8,7 @@ mod compose;
 mod heard;
 
 mod access;
+mod audit;
 mod bridging;
 mod cli;
 mod config;
