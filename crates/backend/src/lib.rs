@@ -14,6 +14,8 @@ mod answer;
 mod ask;
 mod connect;
 mod framing;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod head;
 mod host;
 mod line;
