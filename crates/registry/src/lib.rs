@@ -7,6 +7,7 @@ mod api;
 mod apply;
 mod diff;
 mod health;
+mod indexing;
 mod inventory;
 mod metrics;
 mod openapi;
@@ -23,6 +24,7 @@ use auth::{Authenticator, Issuer};
 use backend::Backends;
 use catalog::Catalog;
 use catalog::endpoint::AddressRule;
+use indexing::Indexing;
 use routing::live::Live;
 use store::Store;
 
@@ -38,7 +40,7 @@ pub struct Registry {
     writing: Arc<tokio::sync::Mutex<()>>,
     left_out: RwLock<Vec<routing::compile::LeftOut>>,
     /// What can be found.
-    index: search::Index,
+    indexing: Indexing,
     reads: inventory::Reads,
     hints: inventory::Hints,
     board: health::Board,
@@ -102,7 +104,7 @@ impl Registry {
             current: RwLock::new(Arc::new(Catalog::default())),
             writing: Arc::default(),
             left_out: RwLock::default(),
-            index: search::Index::default(),
+            indexing: Indexing::start(),
             reads: inventory::Reads::default(),
             hints: inventory::Hints::default(),
             board: health::Board::default(),

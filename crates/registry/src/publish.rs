@@ -1,4 +1,4 @@
-//! A new revision: compile it, swap the table and bring the search index in line; also when another node wrote it.
+//! A new revision: compile it, swap the table, have the search index follow; also when another node wrote it.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -16,10 +16,10 @@ impl Registry {
         let previous = self.parts.live.full();
         let compiled = routing::compile::compile(&catalog, Some(&previous));
         metrics::published(catalog.revision, compiled.left_out.len());
-        // Within the publication, so that a search after a write's answer finds what was written.
-        self.index.follow(&catalog);
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
+        let catalog = Arc::new(catalog);
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = catalog.clone();
         self.parts.live.publish(Arc::new(compiled.table));
+        self.indexing.note(catalog);
         self.note_left_out(compiled.left_out);
     }
 

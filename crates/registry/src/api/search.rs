@@ -177,7 +177,7 @@ async fn semantic(
 ) -> Result<Json<SearchResponse>, Problem> {
     let (kinds, max_results) = check(&request)?;
     let query = Query { text: &request.query, tags: &request.tags, kinds, max_results };
-    let found = registry.index.query(&query, |server| caller.may_find(server));
+    let found = registry.indexing.caught_up().await.query(&query, |server| caller.may_find(server));
     Ok(Json(SearchResponse {
         search_mode: "keyword",
         servers: found.servers.into_iter().map(|one| ServerHit::of(one, &base)).collect(),

@@ -1,0 +1,80 @@
+//! The search index follows the catalog beside the publications, so that neither a start nor a change waits for
+//! words to be counted; a search waits for what was written before it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use catalog::Catalog;
+use tokio::sync::{Notify, watch};
+use tokio::task::AbortHandle;
+
+/// Longest time a search waits for writes that came before it; after it, what is indexed answers. Only the first
+/// index of a very large catalog takes longer.
+const MAX_WAIT: Duration = Duration::from_secs(1);
+
+/// The index and the task that keeps it in line with the catalog.
+pub(crate) struct Indexing {
+    work: Arc<Work>,
+    task: AbortHandle,
+}
+
+#[derive(Default)]
+struct Work {
+    index: search::Index,
+    /// The newest catalog, with its number among those noted.
+    latest: Mutex<(u64, Arc<Catalog>)>,
+    noted: Notify,
+    /// The number of the catalog that the index is in line with.
+    done: watch::Sender<u64>,
+}
+
+impl Indexing {
+    /// Starts the task. It ends with this value.
+    pub(crate) fn start() -> Self {
+        let work = Arc::new(Work::default());
+        let task = tokio::spawn(follow(work.clone())).abort_handle();
+        Self { work, task }
+    }
+
+    /// Has the index brought in line with a catalog soon. Of several that come quickly, the last is enough.
+    pub(crate) fn note(&self, catalog: Arc<Catalog>) {
+        let mut latest = self.work.lock();
+        *latest = (latest.0 + 1, catalog);
+        drop(latest);
+        self.work.noted.notify_one();
+    }
+
+    /// Returns the index, in line with everything noted before, or as far as it is after a second.
+    pub(crate) async fn caught_up(&self) -> &search::Index {
+        let wanted = self.work.lock().0;
+        let mut done = self.work.done.subscribe();
+        // Neither lateness nor an ended task is a reason to find nothing.
+        let _ = tokio::time::timeout(MAX_WAIT, done.wait_for(|done| *done >= wanted)).await;
+        &self.work.index
+    }
+}
+
+impl Drop for Indexing {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Work {
+    fn lock(&self) -> std::sync::MutexGuard<'_, (u64, Arc<Catalog>)> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn follow(work: Arc<Work>) {
+    loop {
+        work.noted.notified().await;
+        let (number, catalog) = work.lock().clone();
+        let indexing = work.clone();
+        let followed = tokio::task::spawn_blocking(move || indexing.index.follow(&catalog)).await;
+        if let Err(error) = followed {
+            tracing::error!(%error, "the search index could not follow the catalog");
+        }
+        work.done.send_replace(number);
+    }
+}
