@@ -178,6 +178,7 @@ fn measure(
         effort.servers,
         places,
     )?;
+    let machine = machine::Machine { load_after: machine::load(), ..machine };
     Ok(Report { machine, saturated, first_byte, half_load_per_second: half, half_load, idle, large })
 }
 

@@ -26,6 +26,7 @@ pub(super) struct Machine {
     pub(super) nginx: String,
     pub(super) wrk: String,
     pub(super) load_before: String,
+    pub(super) load_after: String,
     /// Other processes that kept a processor busy before the run began, by name, with the share of one they used.
     pub(super) also_ran: Vec<String>,
 }
@@ -53,9 +54,16 @@ pub(super) fn describe(root: &Path, nginx: &str) -> anyhow::Result<Machine> {
             .next()
             .unwrap_or_default()
             .to_owned(),
-        load_before: read("/proc/loadavg").split(' ').take(3).collect::<Vec<_>>().join(" "),
+        load_before: load(),
+        load_after: String::new(),
         also_ran: busy()?,
     })
+}
+
+/// Processes that ran or waited to run, on average over one, five and fifteen minutes.
+pub(super) fn load() -> String {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
 /// Some programs answer on standard error.
@@ -73,7 +81,8 @@ fn busy() -> anyhow::Result<Vec<String>> {
     let mut used: HashMap<String, f64> = HashMap::new();
     for (pid, now) in times()?.into_iter().filter(|(pid, _)| *pid != std::process::id()) {
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        let then = before.get(&pid).copied().unwrap_or(now);
+        // One that was not there before has done all of its work meanwhile.
+        let then = before.get(&pid).copied().unwrap_or_default();
         *used.entry(name.trim().to_owned()).or_default() += now.saturating_sub(then).as_secs_f64();
     }
     let mut used: Vec<_> = used.into_iter().filter(|(_, share)| *share >= BUSY_SHARE).collect();

@@ -72,7 +72,7 @@ impl Report {
             if machine.also_ran.is_empty() { "nothing else".to_owned() } else { machine.also_ran.join(", ") };
         writeln!(
             page,
-            "{}, commit {}. {}, {} processors, {} GiB, Linux {}. {}; {}; {}. Load before the run: {}. Also ran, with the share of \
+            "{}, commit {}. {}, {} processors, {} GiB, Linux {}. {}; {}; {}. Load before the run: {}, after it: {}. Also ran, with the share of \
              a processor used: {also_ran}.",
             machine.date,
             machine.commit,
@@ -84,6 +84,7 @@ impl Report {
             machine.nginx,
             machine.wrk,
             machine.load_before,
+            machine.load_after,
         )
     }
 
