@@ -23,8 +23,9 @@ pub(crate) fn check_host(
     settings: &Settings,
 ) -> Result<(), Error> {
     let host = host.and_then(|host| host.to_str().ok()).ok_or(Error::ForeignHost)?;
+    let name = host_name(host).ok_or(Error::ForeignHost)?;
     let is_any = settings.allowed_hosts.iter().any(|allowed| allowed == ANY);
-    if !is_any && !is_ours(without_port(host), settings) {
+    if !is_any && !is_ours(name, settings) {
         return Err(Error::ForeignHost);
     }
     let is_allowed =
@@ -40,22 +41,39 @@ fn is_known_origin(origin: &str, host: &str, settings: &Settings) -> bool {
     }
     // An opaque origin ("null") has no authority and is refused.
     let Some((_, authority)) = origin.split_once("://") else { return false };
-    authority == host || is_ours(without_port(authority), settings)
+    authority == host || host_name(authority).is_some_and(|name| is_ours(name, settings))
 }
 
 /// Returns the host a request names, port and all.
 pub(crate) fn host(parts: &Parts) -> Option<HeaderValue> {
     match parts.uri.authority() {
         Some(authority) => HeaderValue::from_str(authority.as_str()).ok(),
-        None => parts.headers.get(HOST).cloned(),
+        None => {
+            let mut values = parts.headers.get_all(HOST).iter();
+            let first = values.next().cloned();
+            // Of two, nobody can tell which one a proxy in front looked at.
+            first.filter(|_| values.next().is_none())
+        }
     }
 }
 
-fn without_port(authority: &str) -> &str {
-    match authority.rfind(']') {
-        Some(end) => &authority[..=end],
-        None => authority.split(':').next().unwrap_or(authority),
-    }
+/// Takes the name out of `name`, `name:port`, `[address]` or `[address]:port`; `None` for anything else, such as
+/// a user before an `@`. What passes holds no quotes and may be repeated in a header.
+fn host_name(authority: &str) -> Option<&str> {
+    let (name, port) = match authority.strip_prefix('[') {
+        Some(inner) => {
+            let end = inner.find(']')?;
+            let is_address = inner[..end].bytes().all(|b| b.is_ascii_hexdigit() || matches!(b, b':' | b'.'));
+            is_address.then(|| authority.split_at(end + 2))?
+        }
+        None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
+    };
+    let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'[' | b']' | b':');
+    let is_port = port.is_empty()
+        || port.strip_prefix(':').is_some_and(|digits| {
+            (1..=5).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_digit())
+        });
+    (!name.is_empty() && name.bytes().all(fits) && is_port).then_some(name)
 }
 
 fn is_ours(name: &str, settings: &Settings) -> bool {

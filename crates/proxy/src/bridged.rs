@@ -73,7 +73,11 @@ pub(crate) async fn listen(
     let session = session(plane, headers, choice, principal).await?;
     let (sender, receiver) = mpsc::channel(1);
     session.state().stream = Some(sender);
-    Ok(answer::stream(Body::merged(receiver, Vec::new(), Box::pin(plane.shared.closing()))))
+    Ok(answer::stream(Body::merged(
+        receiver,
+        Vec::new(),
+        plane.shared.while_allowed(principal, choice.version.key.path.as_str(), Some(&choice.version)),
+    )))
 }
 
 /// Ends a session of ours.
@@ -97,7 +101,7 @@ fn initialize(call: &Call, choice: &Choice) -> Result<Response<Body>, Error> {
     let inventory = inventory(version)?;
     let revision = negotiate(&asked);
     let (sealed, path) = (call.client_session(revision), version.key.path.as_str());
-    let session = DirectSession::ours(version.key.label.as_str(), &sealed);
+    let session = DirectSession::ours(version.key.label.as_str(), version.identity, &sealed);
     let token = call.plane.shared.opaque.wrap_session(&session, path, &call.principal);
     call.plane.shared.sessions.enter(&token, sealed, path, &call.principal);
     let instructions = instructions(inventory);

@@ -53,8 +53,9 @@ pub(crate) fn of_session(
     server: &ServerTarget,
     session: DirectSession,
 ) -> Result<Choice, Error> {
-    // A version that was removed takes its sessions with it.
-    let version = server.version(&session.label).ok_or(Error::SessionUnknown)?;
+    // A version that was removed takes its sessions with it, also from one that comes after it.
+    let version = server.version(&session.label).filter(|version| version.identity == session.identity);
+    let version = version.ok_or(Error::SessionUnknown)?;
     let is_fallback = match wanted_version(headers) {
         Wanted::Ambiguous => return Err(Error::Ambiguous { header: "X-MCP-Server-Version" }),
         Wanted::Unsaid | Wanted::Latest => false,

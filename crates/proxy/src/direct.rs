@@ -123,7 +123,8 @@ fn wrap(call: &Call, version: &VersionTarget, session: &HeaderValue) -> Result<H
     let unusable =
         || Error::Unusable { server: path.into(), reason: "its session id is not printable".into() };
     let session = session.to_str().map_err(|_| unusable())?;
-    let session = DirectSession { label: version.key.label.to_string(), session: session.into() };
+    let label = version.key.label.to_string();
+    let session = DirectSession { label, identity: version.identity, session: session.into() };
     let wrapped = call.plane.shared.opaque.wrap_session(&session, path, &call.principal);
     Ok(HeaderValue::from_str(&wrapped).expect("base64url is printable"))
 }
@@ -147,7 +148,7 @@ pub(crate) async fn listen(
         Back::Coming(mut reply) if head.status == StatusCode::OK => {
             // Such a stream is silent for as long as nothing happens.
             reply.set_idle(None);
-            let closing = Box::pin(plane.shared.closing());
+            let closing = plane.shared.while_allowed(principal, server, Some(&choice.version));
             Ok(answer::stream(Body::raw_events(reply, Hold::default(), Some(closing))))
         }
         _ if head.status == StatusCode::METHOD_NOT_ALLOWED => {

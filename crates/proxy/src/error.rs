@@ -17,7 +17,7 @@ pub(crate) enum Error {
     Disabled(String),
     #[error("this endpoint takes {allow} only")]
     MethodNotAllowed { allow: &'static str },
-    #[error("content type must be application/json in UTF-8")]
+    #[error("content type must be application/json in UTF-8, without a content encoding")]
     MediaType,
     #[error("the body is larger than {limit} bytes")]
     TooLarge { limit: usize },

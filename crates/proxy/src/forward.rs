@@ -142,12 +142,12 @@ impl Errand {
     /// Returns the backend session, greeting the backend first where there is none. Many calls at once
     /// greet once, and fail together.
     pub(crate) async fn open(&self, slot: &Slot) -> Result<Arc<BackendSession>, Error> {
-        if let Some(open) = slot.current() {
+        if let Some(open) = self.opened(slot) {
             return Ok(open);
         }
         let failures = slot.failures();
         let _alone = slot.opening.lock().await;
-        if let Some(open) = slot.current() {
+        if let Some(open) = self.opened(slot) {
             return Ok(open);
         }
         if let Some(error) = slot.failed_since(failures) {
@@ -164,12 +164,23 @@ impl Errand {
         let id = greeting.session.as_deref().map(HeaderValue::from_str).transpose();
         let id = id.map_err(|_| self.unusable("its session id is not printable"))?;
         let endpoint = Some(self.version.endpoint.clone());
-        let open = BackendSession { id, revision: greeting.revision, endpoint };
+        let identity = self.version.identity;
+        let open = BackendSession { id, revision: greeting.revision, endpoint, identity };
         // What does not get through costs log messages or updates, never the session.
         let _ = tokio::time::timeout(TAKE_UP_TIME, self.take_up(&open)).await;
         let open = slot.set(open);
         self.shared.sessions.keep(&self.session);
         Ok(open)
+    }
+
+    /// Returns the open session, unless it is one with a version that stood under this label before.
+    fn opened(&self, slot: &Slot) -> Option<Arc<BackendSession>> {
+        let open = slot.current()?;
+        if open.identity == self.version.identity {
+            return Some(open);
+        }
+        slot.forget(&open);
+        None
     }
 
     /// Tells a new backend session what the client told the ones before: its log level and subscriptions.

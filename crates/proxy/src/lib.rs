@@ -34,6 +34,7 @@ mod virtual_server;
 use std::sync::Arc;
 use std::time::Instant;
 
+use ::http::header::CONTENT_ENCODING;
 use ::http::request::Parts;
 use ::http::{HeaderValue, Method, Request, Response};
 use backend::Backends;
@@ -148,7 +149,8 @@ impl Proxy {
             return self.without_message(parts, target, &principal, known).await;
         }
         let headers = &parts.headers;
-        if !mcp::headers::is_json(headers) {
+        let is_plain = headers.get(CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity");
+        if !mcp::headers::is_json(headers) || !is_plain {
             return Err(Error::MediaType);
         }
         let accepts = mcp::headers::accepts(headers);

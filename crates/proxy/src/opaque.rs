@@ -21,6 +21,8 @@ pub(crate) struct Opaque {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct DirectSession {
     pub(crate) label: String,
+    /// Of the version that made it; a later one of the same label is another.
+    pub(crate) identity: u64,
     pub(crate) session: String,
 }
 
@@ -43,7 +45,7 @@ impl Opaque {
 
     /// Wraps the session id a backend gave.
     pub(crate) fn wrap_session(&self, session: &DirectSession, path: &str, principal: &Principal) -> String {
-        let plain = format!("{}\n{}", session.label, session.session);
+        let plain = format!("{}\n{:x}\n{}", session.label, session.identity, session.session);
         self.seal.seal(plain.as_bytes(), &binding("session", path, principal))
     }
 
@@ -55,8 +57,10 @@ impl Opaque {
         principal: &Principal,
     ) -> Option<DirectSession> {
         let plain = String::from_utf8(self.seal.open(text, &binding("session", path, principal))?).ok()?;
-        let (label, session) = plain.split_once('\n')?;
-        Some(DirectSession { label: label.into(), session: session.into() })
+        let (label, rest) = plain.split_once('\n')?;
+        let (identity, session) = rest.split_once('\n')?;
+        let identity = u64::from_str_radix(identity, 16).ok()?;
+        Some(DirectSession { label: label.into(), identity, session: session.into() })
     }
 
     /// Makes the id of a virtual server's session.
@@ -132,8 +136,8 @@ const OURS: char = '\n';
 
 impl DirectSession {
     /// Makes the session of a legacy client with a modern backend, which has none.
-    pub(crate) fn ours(label: &str, session: &VirtualSession) -> Self {
-        Self { label: label.into(), session: format!("{OURS}{}", session.to_text()) }
+    pub(crate) fn ours(label: &str, identity: u64, session: &VirtualSession) -> Self {
+        Self { label: label.into(), identity, session: format!("{OURS}{}", session.to_text()) }
     }
 
     /// Says whether there is no session at the backend behind it.

@@ -1,13 +1,17 @@
 //! What all data threads share, made once by the program.
 
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use auth::{Authenticator, Seal};
 use catalog::VersionKey;
+use catalog::access::Principal;
 use catalog::name::Slug;
+use catalog::time::Timestamp;
 use mcp::list::ListKind;
+use routing::version::VersionTarget;
 use routing::{Live, Table};
 use tokio::sync::watch;
 
@@ -123,6 +127,47 @@ impl Shared {
         }
     }
 
+    /// Resolves when a stream must end: the program drains, or its caller may no longer have it (the token was
+    /// revoked or is over, scopes are missing), or what it belongs to is gone.
+    pub(crate) fn while_allowed(
+        self: &Arc<Self>,
+        principal: &Principal,
+        path: &str,
+        version: Option<&VersionTarget>,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let (shared, principal, path) = (Arc::downgrade(self), principal.clone(), path.to_owned());
+        let version = version.map(|version| (version.key.clone(), version.identity));
+        let (closing, mut published) = (self.closing(), self.published());
+        Box::pin(async move {
+            let forbidden = async {
+                loop {
+                    let table = shared.upgrade().map(|shared| shared.live.full());
+                    if !table.is_some_and(|table| is_allowed(&table, &principal, &path, version.as_ref())) {
+                        return;
+                    }
+                    if published.changed().await.is_err() {
+                        return;
+                    }
+                }
+            };
+            let over = async {
+                match principal.expires_at {
+                    Some(end) => {
+                        let left = end.0.saturating_sub(Timestamp::now().0);
+                        tokio::time::sleep(Duration::from_millis(u64::try_from(left).unwrap_or_default()))
+                            .await;
+                    }
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = closing => {}
+                () = forbidden => {}
+                () = over => {}
+            }
+        })
+    }
+
     /// Tells of each publication.
     pub(crate) fn published(&self) -> watch::Receiver<u64> {
         self.published.subscribe()
@@ -160,6 +205,17 @@ impl Shared {
             }
         }
     }
+}
+
+fn is_allowed(table: &Table, principal: &Principal, path: &str, version: Option<&(VersionKey, u64)>) -> bool {
+    let Some(target) = table.target(path).filter(|target| target.is_enabled()) else { return false };
+    let is_live = !principal.token.as_deref().is_some_and(|token| table.is_revoked(token));
+    let is_there = version.is_none_or(|(key, identity)| {
+        let server = table.server(key.path.as_str());
+        let version = server.and_then(|server| server.version(key.label.as_str()));
+        version.is_some_and(|version| version.identity == *identity)
+    });
+    is_live && is_there && table.missing(principal, target.required_scopes()).is_none()
 }
 
 /// Resources and templates share one notification and stand next to each other.

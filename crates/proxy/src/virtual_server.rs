@@ -115,7 +115,7 @@ pub(crate) async fn session(
     principal: &Principal,
 ) -> Result<Arc<ClientSession>, Error> {
     let token = inbound::session_id(headers)?.ok_or(Error::SessionMissing)?;
-    let (sessions, path) = (&plane.shared.sessions, target.path.as_str());
+    let (sessions, path) = (&plane.shared.sessions, target.binding.as_str());
     if let Some(session) = sessions.find(token, path, principal) {
         return Ok(session);
     }

@@ -46,6 +46,9 @@ pub struct VirtualTarget {
     pub slug: Slug,
     /// Its short path, `/virtual/dev-tools`.
     pub path: String,
+    /// What its session ids are bound to: its path and when it was made, so that those of a virtual server that
+    /// was deleted are good for no later one of the same slug.
+    pub binding: String,
     /// Scopes a caller needs to enter.
     pub required_scopes: Vec<Scope>,
     /// Whether it is served at all.

@@ -24,6 +24,9 @@ pub struct VersionTarget {
     pub deprecation: Option<HeaderValue>,
     /// `Sunset` (RFC 8594), where it is deprecated and has a date.
     pub sunset: Option<HeaderValue>,
+    /// Tells it from an earlier or later version of the same label, and from itself at another address: what
+    /// its backend made (session ids) is good for no other. The same in every process.
+    pub identity: u64,
     /// What it was last seen to offer.
     pub inventory: Option<Arc<Inventory>>,
     pub(crate) source: Arc<Version>,
@@ -40,6 +43,7 @@ impl VersionTarget {
             era: version.endpoint.pinned_era.or_else(|| inventory.as_ref().map(|i| i.era)),
             deprecation: is_deprecated.then(|| HeaderValue::from_str(&format!("@{since}")).expect("digits")),
             sunset: sunset.filter(|_| is_deprecated),
+            identity: identity(version),
             inventory,
             source: version.clone(),
             key,
@@ -62,6 +66,13 @@ impl VersionTarget {
         let capabilities = self.inventory.as_ref()?.capabilities.as_bytes();
         mcp::message::member(capabilities, name).map(|span| span.of(capabilities))
     }
+}
+
+/// Hashes when a version was registered and where it lives (FNV-1a, 64 bits: short, and the same everywhere).
+fn identity(version: &Version) -> u64 {
+    let registered = version.registered_at.0.to_le_bytes();
+    let bytes = registered.iter().chain(version.endpoint.url.as_str().as_bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Turns a day `YYYY-MM-DD` into an HTTP date at its beginning.

@@ -57,7 +57,8 @@ fn a_header_chooses_the_version() {
 fn a_session_stays_with_its_version() {
     let server = server(&["v1", "v2"]);
     let check = |label: &str, value: Option<&str>, expected: Result<bool, &str>| {
-        let session = DirectSession { label: label.into(), session: "s".into() };
+        let identity = server.version(label).map_or(0, |version| version.identity);
+        let session = DirectSession { label: label.into(), identity, session: "s".into() };
         let chosen = of_session(&asked(value), &server, session);
         let chosen = chosen.map(|one| {
             assert_eq!(one.version.key.label.as_str(), label);

@@ -35,7 +35,7 @@ fn others() -> Vec<Principal> {
 fn everything_sealed_comes_back_whole() {
     let (opaque, ann) = (opaque(), caller("ann"));
     for id in ["abc", "with\nline", " ", "\u{7f}~", &"x".repeat(5000)] {
-        let session = DirectSession { label: "v1".into(), session: id.into() };
+        let session = DirectSession { label: "v1".into(), identity: 7, session: id.into() };
         let text = opaque.wrap_session(&session, "/a", &ann);
         assert!(text.bytes().all(|byte| byte.is_ascii_graphic()));
         assert_eq!(opaque.unwrap_session(&text, "/a", &ann), Some(session));
@@ -43,10 +43,10 @@ fn everything_sealed_comes_back_whole() {
     let text = opaque.mint_virtual(&session(), "/virtual/dev", &ann);
     assert!(text.starts_with("vs-"));
     assert_eq!(opaque.read_virtual(&text, "/virtual/dev", &ann), Some(session()));
-    let ours = DirectSession::ours("v1", &session());
+    let ours = DirectSession::ours("v1", 7, &session());
     assert!(ours.is_ours());
     assert_eq!(ours.read_ours(), Some(session()));
-    let theirs = DirectSession { label: "v1".into(), session: "abc".into() };
+    let theirs = DirectSession { label: "v1".into(), identity: 7, session: "abc".into() };
     assert!(!theirs.is_ours());
     assert_eq!(theirs.read_ours(), None);
     let state = opaque.wrap_state("call", u64::MAX, &key("/a", "v1"), &ann);
@@ -59,7 +59,11 @@ fn everything_sealed_comes_back_whole() {
 #[test]
 fn nothing_opens_for_another_caller_path_or_purpose() {
     let (opaque, ann) = (opaque(), caller("ann"));
-    let direct = opaque.wrap_session(&DirectSession { label: "v1".into(), session: "s".into() }, "/a", &ann);
+    let direct = opaque.wrap_session(
+        &DirectSession { label: "v1".into(), identity: 7, session: "s".into() },
+        "/a",
+        &ann,
+    );
     let minted = opaque.mint_virtual(&session(), "/virtual/dev", &ann);
     let state = opaque.wrap_state("call", 1, &key("/a", "v1"), &ann);
     let cursor = opaque.cursor(1, 1, "/virtual/dev", &ann);

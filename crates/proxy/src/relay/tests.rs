@@ -26,7 +26,12 @@ fn errand(backend: &Scripted) -> Errand {
     let session = plane.shared.sessions.enter("vs-1", sealed, "/virtual/dev", &caller("ann"));
     let version = plane.shared.live.full().server("/a").unwrap().active().clone();
     let id = Some(http::HeaderValue::from_static("backend-session"));
-    session.slot(&version.key).set(BackendSession { id, revision: Revision::V2025_11_25, endpoint: None });
+    session.slot(&version.key).set(BackendSession {
+        id,
+        revision: Revision::V2025_11_25,
+        endpoint: None,
+        identity: version.identity,
+    });
     plane.errand(&session, &version)
 }
 

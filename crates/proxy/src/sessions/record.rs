@@ -29,6 +29,9 @@ pub(super) struct BackendRecord {
     label: String,
     session: Option<String>,
     revision: String,
+    /// Of the version it was opened with.
+    #[serde(default)]
+    identity: u64,
 }
 
 impl Record {
@@ -41,6 +44,7 @@ impl Record {
                 label: key.label.to_string(),
                 session: open.id.as_ref().and_then(|id| id.to_str().ok()).map(str::to_owned),
                 revision: open.revision.as_str().into(),
+                identity: open.identity,
             })
         };
         Self {
@@ -70,7 +74,8 @@ impl BackendRecord {
         let label = VersionLabel::parse("label", &self.label).ok()?;
         let id = self.session.map(|id| http::HeaderValue::from_str(&id)).transpose().ok()?;
         let slot = Slot::default();
-        slot.set(BackendSession { id, revision: Revision::parse(&self.revision)?, endpoint: None });
+        let revision = Revision::parse(&self.revision)?;
+        slot.set(BackendSession { id, revision, endpoint: None, identity: self.identity });
         Some((VersionKey { path, label }, Arc::new(slot)))
     }
 }

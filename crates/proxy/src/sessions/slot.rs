@@ -31,6 +31,8 @@ pub(crate) struct BackendSession {
     pub(crate) revision: Revision,
     /// Where it was opened; unknown for one that another process opened.
     pub(crate) endpoint: Option<Arc<Endpoint>>,
+    /// Of the version it was opened with; its id is shown to no other.
+    pub(crate) identity: u64,
 }
 
 impl Slot {

@@ -21,7 +21,7 @@ fn sessions(store: &Memory) -> Sessions {
 fn open(session: &ClientSession, path: &str, id: Option<&'static str>) {
     let id = id.map(http::HeaderValue::from_static);
     let revision = Revision::V2025_06_18;
-    session.slot(&key(path, "v1")).set(BackendSession { id, revision, endpoint: None });
+    session.slot(&key(path, "v1")).set(BackendSession { id, revision, endpoint: None, identity: 0 });
 }
 
 /// Backends with their session ids.
@@ -161,6 +161,7 @@ fn a_slot_forgets_only_the_session_that_was_lost() {
         id: Some(http::HeaderValue::from_static(id)),
         revision: Revision::V2025_11_25,
         endpoint: None,
+        identity: 0,
     };
     let old = slot.set(session("old"));
     let new = slot.set(session("new"));

@@ -18,8 +18,8 @@ pub(super) fn initialize(call: &Call, target: &VirtualTarget) -> Result<Response
     let asked = asked.ok_or_else(|| Error::InvalidParams("params.protocolVersion is missing".into()))?;
     let revision = negotiate(&asked);
     let sealed = call.client_session(revision);
-    let token = call.plane.shared.opaque.mint_virtual(&sealed, &target.path, &call.principal);
-    call.plane.shared.sessions.enter(&token, sealed, &target.path, &call.principal);
+    let token = call.plane.shared.opaque.mint_virtual(&sealed, &target.binding, &call.principal);
+    call.plane.shared.sessions.enter(&token, sealed, &target.binding, &call.principal);
     let mut response = reply::result(call, result(target, revision).as_bytes());
     let value = HeaderValue::from_str(&token).expect("base64url is printable");
     response.headers_mut().insert(SESSION_ID, value);

@@ -48,7 +48,7 @@ pub(crate) async fn open(
     session.state().stream = Some(sender);
     plane.shared.listen(&target.slug, &session);
     let following = tokio::spawn(follow_all(plane.clone(), session, target.clone()));
-    let closing = Box::pin(plane.shared.closing());
+    let closing = plane.shared.while_allowed(principal, &target.path, None);
     Ok(answer::stream(Body::merged(receiver, vec![following.abort_handle()], closing)))
 }
 

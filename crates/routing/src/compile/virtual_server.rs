@@ -45,6 +45,7 @@ pub(super) fn compile(
     Arc::new(VirtualTarget {
         slug: source.slug.clone(),
         path: source.slug.path(),
+        binding: format!("{}@{}", source.slug.path(), source.created_at.0),
         required_scopes: source.required_scopes.clone(),
         is_enabled: source.is_enabled,
         capabilities: capabilities(source, &backends),
