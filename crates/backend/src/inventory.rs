@@ -177,7 +177,13 @@ impl Pages {
                 self.items.push(Item { name: name.as_ref().into(), json: json.into() });
             }
         }
-        let Some(next) = page.next_cursor else { return Ok(None) };
+        let Some(next) = page.next_cursor else {
+            // Taking it for the end would leave the rest of the list out unseen.
+            return match member(result, "nextCursor").map(|cursor| cursor.of(result)) {
+                None | Some(b"null") => Ok(None),
+                Some(_) => Err(Error::not_mcp(format!("{method} names a next page that is no string"))),
+            };
+        };
         // An empty cursor would ask for the first page again.
         if next.of(result) == b"\"\"" {
             return Ok(None);

@@ -119,6 +119,20 @@ async fn hostile_pagers_meet_a_limit() {
     assert!(matches!(huge, Err(Error::TooLarge { .. })), "{huge:?}");
 }
 
+#[test]
+fn a_next_page_that_cannot_be_asked_for_is_no_end() {
+    let add = |cursor: &str| {
+        let page = format!(r#"{{"tools":[{{"name":"a"}}],"nextCursor":{cursor}}}"#);
+        Pages::new(ListKind::Tools).add(&page.into())
+    };
+    for cursor in ["7", "{}", "[\"x\"]", "true"] {
+        let error = add(cursor).unwrap_err().to_string();
+        assert!(error.contains("names a next page that is no string"), "{cursor}: {error}");
+    }
+    assert_eq!(add("null").unwrap(), None);
+    assert_eq!(add("\"x\"").unwrap().unwrap(), "\"x\"");
+}
+
 #[tokio::test]
 async fn tools_that_cannot_be_read_fail_the_whole() {
     for page in
