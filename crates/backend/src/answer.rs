@@ -162,6 +162,8 @@ async fn next_event(
     let too_large = || Error::TooLarge { what: format!("an answer of more than {MAX_ANSWER_BYTES} bytes") };
     loop {
         while let Some(event) = decoder.next() {
+            // A piece may hold thousands of events that mean nothing.
+            tokio::task::coop::consume_budget().await;
             let event = event.map_err(|_| too_large())?;
             let is_message = event.name.as_ref().is_none_or(|name| &name[..] == b"message");
             if event.data.is_empty() || !is_message {

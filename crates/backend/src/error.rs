@@ -54,6 +54,9 @@ pub enum Error {
         /// Which limit was passed.
         what: String,
     },
+    /// Too many large answers are read at once.
+    #[error("too many large answers at once")]
+    Overloaded,
 }
 
 impl Error {
@@ -66,7 +69,8 @@ impl Error {
             | Self::Refused(_)
             | Self::NotMcp { .. }
             | Self::Rpc { .. }
-            | Self::TooLarge { .. } => true,
+            | Self::TooLarge { .. }
+            | Self::Overloaded => true,
         }
     }
 

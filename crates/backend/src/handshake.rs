@@ -18,6 +18,9 @@ use crate::send::Outgoing;
 /// The notification that ends a handshake.
 const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
+/// Longest session id of a backend: it is sent with every request, and clients get it sealed in a header.
+const MAX_SESSION_ID_BYTES: usize = 4 * 1024;
+
 /// What a handshake says of the client.
 #[derive(Clone, Copy, Debug)]
 pub struct Hello<'a> {
@@ -85,6 +88,11 @@ impl Backends {
         );
         let answer = self.ask(endpoint, Dress::Bare, 1, Method::Initialize, &params).await?;
         let session = answer::session(&answer.headers);
+        if session.as_ref().is_some_and(|id| id.len() > MAX_SESSION_ID_BYTES) {
+            return Err(Error::not_mcp(format!(
+                "its session id is longer than {MAX_SESSION_ID_BYTES} bytes"
+            )));
+        }
         let result = answer.into_result()?;
         let greeting = read_greeting(&result, session)?;
         let dress = Dress::Session { revision: greeting.revision, id: greeting.session.as_deref() };
@@ -210,7 +218,8 @@ fn says_nothing(error: &Error) -> bool {
         Error::Unreachable { .. }
         | Error::ForbiddenAddress { .. }
         | Error::TimedOut { .. }
-        | Error::Broken { .. } => true,
+        | Error::Broken { .. }
+        | Error::Overloaded => true,
     }
 }
 

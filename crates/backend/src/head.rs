@@ -10,6 +10,10 @@ use crate::framing::Framing;
 /// Most bytes of a head.
 const MAX_BYTES: usize = 64 * 1024;
 
+/// Most interim answers before an answer, and most bytes of them together. Real servers send one or two.
+const MAX_INTERIM: usize = 16;
+const MAX_INTERIM_BYTES: usize = MAX_BYTES;
+
 /// Most headers of a head.
 const MAX_HEADERS: usize = 128;
 
@@ -32,10 +36,14 @@ pub(crate) struct Head {
 pub(crate) struct Reader {
     /// Up to here no end was found.
     searched: usize,
+    /// Interim answers that were passed over, and their bytes.
+    interim: usize,
+    interim_bytes: usize,
 }
 
 impl Reader {
-    /// Takes a head out of the buffer; `None` where its end has not come. Interim answers (1xx) are passed over.
+    /// Takes a head out of the buffer; `None` where its end has not come. Interim answers (1xx) are passed over,
+    /// as many as are sensible.
     pub(crate) fn read(&mut self, buffer: &mut BytesMut) -> Result<Option<Head>, &'static str> {
         loop {
             let Some(end) = self.find_end(buffer) else {
@@ -48,7 +56,13 @@ impl Reader {
             let head = parse(&buffer.split_to(end).freeze())?;
             match head.status.as_u16() {
                 101 => return Err("the protocol was switched unasked"),
-                100..200 => {}
+                100..200 => {
+                    self.interim += 1;
+                    self.interim_bytes += end;
+                    if self.interim > MAX_INTERIM || self.interim_bytes > MAX_INTERIM_BYTES {
+                        return Err("too many interim answers");
+                    }
+                }
                 _ => return Ok(Some(head)),
             }
         }

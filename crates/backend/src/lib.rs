@@ -12,6 +12,7 @@ pub mod settings;
 
 mod answer;
 mod ask;
+mod budget;
 mod connect;
 mod framing;
 #[cfg(fuzzing)]
@@ -27,6 +28,7 @@ mod stream;
 mod stub;
 mod tls;
 
+pub use budget::{Budget, Held};
 pub use error::Error;
 pub use handshake::{Greeting, Hello, Learnt};
 pub use pool::Backends;

@@ -32,6 +32,12 @@ const MAX_READ_BYTES: usize = 128 * 1024;
 /// Bodies up to this size are copied behind the head, which is cheaper than two buffers for the kernel.
 const COPIED_BODY_BYTES: usize = 4 * 1024;
 
+/// Chunks smaller than this are joined with those that follow in the buffer, up to so many bytes and chunks in one
+/// piece: each piece costs its readers more than its bytes do.
+const SMALL_PIECE_BYTES: usize = 1024;
+const JOINED_BYTES: usize = 8 * 1024;
+const MAX_JOINED_CHUNKS: usize = 1024;
+
 /// One HTTP/1 connection with its deadline.
 pub(crate) struct Line {
     stream: Stream,
@@ -47,6 +53,8 @@ pub(crate) struct Line {
     is_flushed: bool,
     /// What of the current answer is still to come.
     framing: Framing,
+    /// What is wrong with the body behind the piece that was taken last.
+    fault: Option<&'static str>,
     keeps_alive: bool,
     /// Whether it carried a request before.
     is_used: bool,
@@ -74,6 +82,7 @@ impl Line {
             written: 0,
             is_flushed: true,
             framing: Framing::Done,
+            fault: None,
             keeps_alive: true,
             is_used: false,
             timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
@@ -117,8 +126,15 @@ impl Line {
                     Ok(None) => {}
                     Err(fault) => return Poll::Ready(Err(Some(reason(fault)))),
                 }
+                // Who keeps sending would keep the timer from being asked.
+                if Instant::now() >= deadline {
+                    break;
+                }
             }
             let timed_out = Error::TimedOut { what: "no answer", may_have_run: true };
+            if Instant::now() >= deadline {
+                return Poll::Ready(Err(Some(timed_out)));
+            }
             self.timer.as_mut().poll(cx).map(|()| Err(Some(timed_out)))
         })
         .await;
@@ -139,9 +155,12 @@ impl Line {
 
     /// Takes the next piece of the answer's body; `None` at its end.
     pub(crate) fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+        if let Some(fault) = self.fault.take() {
+            return Poll::Ready(Some(Err(reason(fault))));
+        }
         loop {
             match self.framing.take(&mut self.buffer) {
-                Ok(Some(piece)) => return Poll::Ready(Some(Ok(piece))),
+                Ok(Some(piece)) => return Poll::Ready(Some(Ok(self.joined(piece)))),
                 Ok(None) if self.framing.is_done() => return Poll::Ready(None),
                 Ok(None) => {}
                 Err(fault) => return Poll::Ready(Some(Err(reason(fault)))),
@@ -161,6 +180,28 @@ impl Line {
         }
     }
 
+    /// Joins a small piece with those that follow it in the buffer.
+    fn joined(&mut self, piece: Bytes) -> Bytes {
+        if piece.len() >= SMALL_PIECE_BYTES || self.buffer.is_empty() || self.framing.is_done() {
+            return piece;
+        }
+        let mut joined = BytesMut::from(piece);
+        for _ in 0..MAX_JOINED_CHUNKS {
+            if joined.len() >= JOINED_BYTES {
+                break;
+            }
+            match self.framing.take(&mut self.buffer) {
+                Ok(Some(more)) => joined.extend_from_slice(&more),
+                Ok(None) => break,
+                Err(fault) => {
+                    self.fault = Some(fault);
+                    break;
+                }
+            }
+        }
+        joined.freeze()
+    }
+
     /// Returns what of the answer's body is still to come.
     pub(crate) fn framing(&self) -> Framing {
         self.framing
@@ -169,6 +210,7 @@ impl Line {
     /// Ends an exchange. Returns whether the connection can take another request.
     pub(crate) fn finish(&mut self) -> bool {
         self.body = Bytes::new();
+        self.fault = None;
         if self.read_bytes > READ_BYTES {
             // An idle connection keeps no large buffer.
             self.read_bytes = READ_BYTES;

@@ -10,9 +10,15 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 
+use crate::budget::{Budget, Held};
 use crate::error::Error;
 use crate::host::Host;
 use crate::line::Line;
+use crate::settings::Settings;
+
+/// How much is handed out before other tasks of the thread get their turn; what a piece costs beside its bytes.
+const TURN_BYTES: usize = 256 * 1024;
+const PIECE_COST_BYTES: usize = 4 * 1024;
 
 /// The body of a backend's answer.
 ///
@@ -23,6 +29,9 @@ pub struct Reply {
     idle: Option<Duration>,
     /// Set while waiting for a frame; moved only when a wait begins.
     silent_until: Option<Instant>,
+    /// What was handed out since there last was nothing.
+    turn_bytes: usize,
+    budget: Budget,
 }
 
 /// What brings the body.
@@ -34,19 +43,24 @@ enum Carrier {
 }
 
 impl Reply {
-    pub(crate) fn of_line(line: Box<Line>, host: &Arc<Host>, idle: Duration) -> Self {
+    pub(crate) fn of_line(line: Box<Line>, host: &Arc<Host>, settings: &Settings) -> Self {
         let is_done = line.framing().is_done();
         let carrier = Carrier::Line(line, host.clone());
-        let mut reply = Self { carrier, idle: Some(idle), silent_until: None };
+        let mut reply = Self::new(carrier, settings);
         if is_done {
             reply.release();
         }
         reply
     }
 
-    pub(crate) fn of_stream(body: Incoming, timer: Pin<Box<Sleep>>, idle: Duration) -> Self {
+    pub(crate) fn of_stream(body: Incoming, timer: Pin<Box<Sleep>>, settings: &Settings) -> Self {
         let carrier = if body.is_end_stream() { Carrier::None } else { Carrier::Stream(body, timer) };
-        Self { carrier, idle: Some(idle), silent_until: None }
+        Self::new(carrier, settings)
+    }
+
+    fn new(carrier: Carrier, settings: &Settings) -> Self {
+        let (idle, budget) = (Some(settings.idle), settings.budget.clone());
+        Self { carrier, idle, silent_until: None, turn_bytes: 0, budget }
     }
 
     /// Sets how long the body may be silent; `None` for streams that may be silent for ever.
@@ -55,19 +69,27 @@ impl Reply {
         self.silent_until = None;
     }
 
-    /// Reads the whole body. Fails with [`Error::TooLarge`] as soon as it is known to pass `limit` bytes.
-    pub async fn collect(mut self, limit: usize) -> Result<Bytes, Error> {
+    /// Reads the whole body. Fails with [`Error::TooLarge`] as soon as it is known to pass `limit` bytes, and with
+    /// [`Error::Overloaded`] where large answers hold too much memory already.
+    pub async fn collect(self, limit: usize) -> Result<Bytes, Error> {
+        self.collect_after(Bytes::new(), limit).await.map(Held::into_bytes)
+    }
+
+    /// Reads the rest of a body of which a part was read already.
+    pub async fn collect_after(mut self, begun: Bytes, limit: usize) -> Result<Held, Error> {
         let too_large = || Error::TooLarge { what: format!("an answer of more than {limit} bytes") };
-        if self.size_hint().lower() > limit as u64 {
+        if self.size_hint().lower() > limit.saturating_sub(begun.len()) as u64 {
             return Err(too_large());
         }
-        let mut first = Bytes::new();
+        let (mut first, mut share) = (begun, None);
+        self.budget.raise(&mut share, first.len())?;
         let mut joined = BytesMut::new();
         while let Some(frame) = self.frame().await {
             let Ok(data) = frame?.into_data() else { continue };
             if first.len().max(joined.len()) + data.len() > limit {
                 return Err(too_large());
             }
+            self.budget.raise(&mut share, first.len().max(joined.len()) + data.len())?;
             if first.is_empty() && joined.is_empty() {
                 first = data;
             } else {
@@ -77,7 +99,7 @@ impl Reply {
                 joined.extend_from_slice(&data);
             }
         }
-        Ok(if joined.is_empty() { first } else { joined.freeze() })
+        Ok(Held::new(if joined.is_empty() { first } else { joined.freeze() }, share))
     }
 
     /// Waits for the next frame; `None` at the end.
@@ -116,6 +138,12 @@ impl Body for Reply {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let this = self.get_mut();
+        if this.turn_bytes >= TURN_BYTES {
+            // A backend that sends without a pause must not have the thread to itself.
+            this.turn_bytes = 0;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let (polled, is_done) = match &mut this.carrier {
             Carrier::None => return Poll::Ready(None),
             Carrier::Line(line, _) => {
@@ -130,6 +158,7 @@ impl Body for Reply {
         match polled {
             Poll::Ready(Some(Ok(frame))) => {
                 this.silent_until = None;
+                this.turn_bytes += PIECE_COST_BYTES + frame.data_ref().map_or(0, Bytes::len);
                 if is_done {
                     this.release();
                 }
@@ -144,6 +173,7 @@ impl Body for Reply {
                 Poll::Ready(None)
             }
             Poll::Pending => {
+                this.turn_bytes = 0;
                 std::task::ready!(this.poll_silence(cx));
                 this.carrier = Carrier::None;
                 let what = "the answer fell silent";

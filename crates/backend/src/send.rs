@@ -70,8 +70,7 @@ impl Backends {
         deadline: Instant,
     ) -> Result<Response<Reply>, Failed> {
         let response = line.exchange(route, outgoing, deadline).await?;
-        let idle = self.settings.idle;
-        Ok(response.map(|()| Reply::of_line(line, &route.host, idle)))
+        Ok(response.map(|()| Reply::of_line(line, &route.host, &self.settings)))
     }
 
     async fn on_shared(
@@ -95,7 +94,7 @@ impl Backends {
         })
         .await;
         match answered {
-            Ok(response) => Ok(response.map(|body| Reply::of_stream(body, timer, self.settings.idle))),
+            Ok(response) => Ok(response.map(|body| Reply::of_stream(body, timer, &self.settings))),
             Err(Some(error)) => Err(Failed::Lost(error)),
             Err(None) => Err(Failed::HandedBack(outgoing)),
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use catalog::endpoint::AddressRule;
 
+use crate::budget::Budget;
 use crate::tls;
 
 pub use crate::tls::BadRoots;
@@ -28,6 +29,8 @@ pub struct Settings {
     pub idle_for: Duration,
     /// Which addresses may be connected to.
     pub address_rule: AddressRule,
+    /// Memory for large answers that are read whole.
+    pub budget: Budget,
 }
 
 impl Settings {
@@ -47,6 +50,7 @@ impl Settings {
             // a request meets the closing connection and can not be repeated.
             idle_for: Duration::from_secs(4),
             address_rule,
+            budget: Budget::default(),
         })
     }
 }

@@ -91,6 +91,21 @@ async fn answers_that_are_no_greeting_say_why() {
 }
 
 #[tokio::test]
+async fn a_session_id_that_is_too_long_is_refused() {
+    for (length, is_fine) in [(4096, true), (4097, false)] {
+        let id = "s".repeat(length);
+        let head = format!("HTTP/1.1 200 OK\r\nmcp-session-id: {id}\r\n");
+        let stub = Stub::answering(json(GREETED).replace("HTTP/1.1 200 x\r\n", &head)).await;
+        match backends().greet(&stub.endpoint(), &hello()).await {
+            Ok(greeting) => assert!(is_fine && greeting.session == Some(id)),
+            Err(error) => {
+                assert!(!is_fine && error.to_string().contains("session id is longer than"), "{error}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_answer_is_found_among_other_events_and_pings_are_answered() {
     let stream = [
         ": hello\n\n",

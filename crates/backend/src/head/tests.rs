@@ -111,6 +111,19 @@ fn a_head_is_the_same_however_it_comes() {
     }
 }
 
+#[test]
+fn interim_answers_are_bounded() {
+    let last = "HTTP/1.1 200 OK\r\n\r\n";
+    let interim = |count: usize, filler: usize| {
+        let one = format!("HTTP/1.1 103 Early Hints\r\nlink: {}\r\n\r\n", "x".repeat(filler));
+        one.repeat(count) + last
+    };
+    assert!(read(interim(MAX_INTERIM, 10).as_bytes()).unwrap().is_some());
+    for text in [interim(MAX_INTERIM + 1, 10), interim(3, 30_000)] {
+        assert_eq!(read(text.as_bytes()).unwrap_err(), "too many interim answers");
+    }
+}
+
 proptest! {
     #[test]
     fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), is_dressed in any::<bool>()) {

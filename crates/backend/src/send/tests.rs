@@ -383,3 +383,76 @@ async fn a_head_without_end_is_cut_off() {
     let error = timeout(LONG, talk(&backends(), &stub.endpoint())).await.unwrap().unwrap_err();
     assert!(matches!(error, Error::Broken { .. }), "{error}");
 }
+
+#[tokio::test]
+async fn endless_interim_answers_are_no_answer() {
+    let stub = Stub::start(|mut wire| async move {
+        wire.request().await;
+        let flood = "HTTP/1.1 100 Continue\r\n\r\n".repeat(100);
+        for _ in 0..100_000 {
+            wire.say(&flood).await;
+        }
+    })
+    .await;
+    let error = timeout(LONG, talk(&backends(), &stub.endpoint())).await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::Broken { ref reason } if reason == "too many interim answers"), "{error}");
+}
+
+#[tokio::test]
+async fn tiny_chunks_come_joined_and_never_without_a_pause() {
+    let chunks = 200_000;
+    let stub = Stub::start(move |mut wire| async move {
+        wire.request().await;
+        let body = "1\r\nx\r\n".repeat(chunks);
+        wire.say(&format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{body}0\r\n\r\n")).await;
+    })
+    .await;
+    let mut reply = backends().send(&stub.endpoint(), post("{}")).await.unwrap().into_body();
+    let (mut pieces, mut length, mut at_once, mut most_at_once) = (0, 0, 0, 0);
+    let read = poll_fn(|cx| {
+        at_once = 0;
+        loop {
+            let Poll::Ready(frame) = std::pin::Pin::new(&mut reply).poll_frame(cx) else {
+                return Poll::Pending;
+            };
+            let Some(frame) = frame else { return Poll::Ready(()) };
+            pieces += 1;
+            at_once += 1;
+            most_at_once = most_at_once.max(at_once);
+            length += frame.unwrap().into_data().unwrap().len();
+        }
+    });
+    // Without the runtime's own limit, which counts reads of the socket and not pieces.
+    timeout(LONG, tokio::task::unconstrained(read)).await.unwrap();
+    assert_eq!(length, chunks);
+    assert!(pieces < chunks / 50 && most_at_once <= 64, "{pieces} pieces, {most_at_once} at once");
+}
+
+#[tokio::test]
+async fn a_fault_behind_tiny_chunks_is_told() {
+    let stub = Stub::answering(
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n1\r\nb\r\nzz\r\n1\r\nc\r\n0\r\n\r\n",
+    );
+    let error = timeout(LONG, talk(&backends(), &stub.await.endpoint())).await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::Broken { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn large_answers_share_one_budget() {
+    let large = "x".repeat(200 * 1024);
+    let stub = Stub::answering(json(&large)).await;
+    let mut settings = settings();
+    settings.budget = crate::Budget::of_kib(300);
+    let backends = Backends::new(Arc::new(settings));
+    let (_, first) = talk(&backends, &stub.endpoint()).await.unwrap();
+    assert_eq!(first.len(), large.len());
+    assert!(matches!(talk(&backends, &stub.endpoint()).await, Err(Error::Overloaded)));
+    let slice = first.slice(..10);
+    drop(first);
+    assert!(
+        matches!(talk(&backends, &stub.endpoint()).await, Err(Error::Overloaded)),
+        "a slice keeps it all"
+    );
+    drop(slice);
+    talk(&backends, &stub.endpoint()).await.unwrap();
+}
