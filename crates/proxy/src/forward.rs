@@ -31,6 +31,9 @@ const TAKE_UP_TIME: Duration = Duration::from_secs(5);
 /// Longest refusal that is read to learn whether it is about the session.
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 
+/// Most bytes read of an answer whose client went away, so that its backend can finish.
+const MAX_DRAINED_BYTES: usize = 16 * 1024 * 1024;
+
 /// Headers of a client that every backend gets: trace context (W3C) and what the client calls itself.
 const CARRIED: [HeaderName; 5] = [
     HeaderName::from_static("traceparent"),
@@ -275,9 +278,16 @@ impl<F: Future<Output = Result<Response<Back>, Error>> + Send + 'static> Drop fo
     }
 }
 
-/// Reads an answer to its end and throws it away.
+/// Reads an answer to its end and throws it away. Gives up on one that is long: nobody waits for it, and a stream
+/// may go on for ever.
 pub(crate) async fn drain(mut reply: Reply) {
-    while let Some(Ok(_)) = reply.frame().await {}
+    let mut read_bytes = 0;
+    while let Some(Ok(frame)) = reply.frame().await {
+        read_bytes += frame.data_ref().map_or(0, Bytes::len);
+        if read_bytes > MAX_DRAINED_BYTES {
+            return;
+        }
+    }
 }
 
 /// Spawns, unless the runtime is ending already: then there is nothing to go on with.

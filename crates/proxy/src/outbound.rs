@@ -20,7 +20,12 @@ use crate::parked::ParkedCall;
 use crate::relay::{Passed, Relay};
 
 /// Longest single event of a backend's stream that is taken apart.
-pub(crate) const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
+pub(crate) const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
+
+/// How many events are looked at in one go, and how many goes without anything for the client make a turn. A
+/// backend that sends nothing but comments must not have the thread to itself.
+const EVENTS_AT_ONCE: usize = 128;
+const GOES_IN_A_TURN: usize = 8;
 
 /// A silent stream gets a comment this often, so that nothing on the way takes it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -64,6 +69,8 @@ struct Decoded {
     decoder: sse::Decoder,
     ready: VecDeque<Bytes>,
     has_answered: bool,
+    /// Whether the decoder may hold events that were not looked at.
+    is_behind: bool,
     /// What to say where the backend's stream ends without an answer.
     unanswered: Bytes,
 }
@@ -114,7 +121,9 @@ impl Body {
         decoder: sse::Decoder,
         unanswered: Bytes,
     ) -> Self {
-        let decoded = Decoded { relay, decoder, ready: VecDeque::new(), has_answered: false, unanswered };
+        // Of a parked call the decoder holds what came behind the question.
+        let (ready, has_answered, is_behind) = (VecDeque::new(), false, true);
+        let decoded = Decoded { relay, decoder, ready, has_answered, is_behind, unanswered };
         let silence = Silence::new();
         let relay = Some(decoded);
         let events = Events { reply: Some(reply), hold, relay, is_at_line_end: true, silence, closing: None };
@@ -178,6 +187,7 @@ impl Passing {
 
 impl Events {
     fn poll(&mut self, cx: &mut Context<'_>) -> Polled {
+        let mut goes = 0;
         loop {
             if let Some(bytes) = self.relay.as_mut().and_then(|decoded| decoded.ready.pop_front()) {
                 self.silence.broken();
@@ -188,6 +198,15 @@ impl Events {
             {
                 self.reply = None;
                 self.closing = None;
+            }
+            if self.relay.as_ref().is_some_and(|decoded| decoded.is_behind) {
+                if goes == GOES_IN_A_TURN {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                goes += 1;
+                self.look();
+                continue;
             }
             let Some(reply) = &mut self.reply else { return Poll::Ready(None) };
             let frame = match Pin::new(reply).poll_frame(cx) {
@@ -214,20 +233,8 @@ impl Events {
                 }
                 (Some(decoded), Some(Ok(frame))) => {
                     let Ok(data) = frame.into_data() else { continue };
-                    let taken = decoded.take_in(data);
-                    if decoded.has_answered {
-                        // What the backend may still send is of no interest, and a client that has its answer
-                        // cancels nothing when it closes.
-                        self.hold.complete();
-                    }
-                    match taken {
-                        Taken::All => {}
-                        Taken::TooLong => {
-                            self.reply = None;
-                            decoded.finish();
-                        }
-                        Taken::Questions(open) => self.park(open),
-                    }
+                    decoded.decoder.push(data);
+                    decoded.is_behind = true;
                 }
                 (Some(decoded), _) => {
                     self.reply = None;
@@ -248,6 +255,25 @@ enum Taken {
 }
 
 impl Events {
+    /// Looks at the next events of the backend.
+    fn look(&mut self) {
+        let Some(decoded) = &mut self.relay else { return };
+        let taken = decoded.look();
+        if decoded.has_answered {
+            // What the backend may still send is of no interest, and a client that has its answer cancels
+            // nothing when it closes.
+            self.hold.complete();
+        }
+        match taken {
+            Taken::All => {}
+            Taken::TooLong => {
+                self.reply = None;
+                decoded.finish();
+            }
+            Taken::Questions(open) => self.park(open),
+        }
+    }
+
     /// Parks the call behind this stream, and ends the stream with its questions.
     fn park(&mut self, open: Vec<(Bytes, InputRequest)>) {
         let (Some(reply), Some(decoded)) = (self.reply.take(), self.relay.as_mut()) else { return };
@@ -260,17 +286,24 @@ impl Events {
             .parked
             .park(ParkedCall { reply, decoder, hold, relay, open }, &errand.shared.opaque);
         decoded.has_answered = true;
+        decoded.is_behind = false;
         decoded.ready.push_back(sse::encode(&asking, None));
     }
 }
 
 impl Decoded {
-    /// Takes in bytes of the backend and passes on the messages in them.
-    fn take_in(&mut self, data: Bytes) -> Taken {
-        self.decoder.push(data);
+    /// Looks at the next events and passes on the messages in them.
+    fn look(&mut self) -> Taken {
         let mut questions = Vec::new();
-        while let Some(event) = self.decoder.next() {
-            let Ok(event) = event else { return Taken::TooLong };
+        for _ in 0..EVENTS_AT_ONCE {
+            let Some(event) = self.decoder.next() else {
+                self.is_behind = false;
+                break;
+            };
+            let Ok(event) = event else {
+                self.is_behind = false;
+                return Taken::TooLong;
+            };
             if event.data.is_empty() {
                 continue;
             }

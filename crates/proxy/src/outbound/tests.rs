@@ -231,3 +231,46 @@ async fn whole_bodies_say_their_length() {
     assert_eq!(next(&mut Body::full(Bytes::from_static(b"12"))).await.unwrap(), "12");
     assert_eq!(next(&mut Body::empty()).await, None);
 }
+
+#[tokio::test]
+async fn a_flood_of_events_that_mean_nothing_pauses() {
+    let (reply, mut wire) = open_reply().await;
+    let mut body = relayed(reply, Hold::default(), None);
+    let events = 40_000;
+    let writing = tokio::spawn(async move {
+        for nothing in [": x\n\n", "data:\n\n"] {
+            wire.write_all(nothing.repeat(events).as_bytes()).await.unwrap();
+        }
+        wire.write_all(b"data: {\"id\":1,\"result\":{}}\n\n").await.unwrap();
+    });
+    let mut polls = 0;
+    let frame = std::future::poll_fn(|cx| {
+        polls += 1;
+        http_body::Body::poll_frame(Pin::new(&mut body), cx)
+    });
+    let frame = tokio::time::timeout(MINUTE, frame).await.unwrap().unwrap().unwrap();
+    assert!(frame.into_data().unwrap().ends_with(b"data: {\"id\":1,\"result\":{}}\n\n"));
+    let at_least = 2 * events / (EVENTS_AT_ONCE * GOES_IN_A_TURN);
+    assert!(polls >= at_least, "{polls} polls, not {at_least}");
+    writing.await.unwrap();
+}
+
+#[tokio::test]
+async fn what_flows_without_end_is_not_read_for_a_client_that_left() {
+    for is_relayed in [false, true] {
+        let (reply, mut wire) = open_reply().await;
+        let flights = Arc::new(Flights::new());
+        let body = match is_relayed {
+            true => relayed(reply, airborne(&flights), None),
+            false => Body::raw_events(reply, airborne(&flights), None),
+        };
+        drop(body);
+        let flood = b": nothing\n\n".repeat(10_000);
+        let mut written = 0;
+        while wire.write_all(&flood).await.is_ok() {
+            written += flood.len();
+            assert!(written < 100 << 20, "it is still read");
+        }
+        assert!(written > 1 << 20, "but for a while it may go on");
+    }
+}
