@@ -1,14 +1,15 @@
 //! A backend's answer turned into the client's.
 
-use backend::Reply;
+use backend::{Held, Reply};
 use bytes::{Bytes, BytesMut};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, response};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use mcp::error::{code, error_body};
 use mcp::headers::Accepts;
-use mcp::message::{Outline, member};
+use mcp::message::{Kind, Outline, member};
+use mcp::rewrite::{Edit, splice};
 use mcp::sse;
 
 use crate::error::Error;
@@ -16,14 +17,14 @@ use crate::forward::Back;
 use crate::hold::Hold;
 use crate::outbound::{Body, MAX_EVENT_BYTES, go_on};
 use crate::parked::ParkedCall;
-use crate::relay::{Dress, Passed, Relay};
+use crate::relay::{Dress, Passed, Relay, id};
 use crate::reply::{self, JSON};
 
 /// A JSON answer up to this size is read whole and sent with its head in one write; a larger one streams.
 const MAX_WHOLE_BYTES: usize = 64 * 1024;
 
 /// Largest JSON answer that is read whole because something in it must be replaced.
-const MAX_REWRITTEN_BYTES: usize = 64 * 1024 * 1024;
+const MAX_REWRITTEN_BYTES: usize = 16 * 1024 * 1024;
 
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 const NO_TRANSFORM: HeaderValue = HeaderValue::from_static("no-cache, no-transform");
@@ -46,12 +47,16 @@ pub(crate) struct Expected<'a> {
     pub(crate) is_untouched: bool,
 }
 
-/// Turns a backend's answer into the client's, with the content type and nothing else in its head.
+/// Turns a backend's answer into the client's, with the content type and hardly anything else in its head.
 pub(crate) async fn to_client(
     answer: Response<Back>,
     mut expected: Expected<'_>,
 ) -> Result<Response<Body>, Error> {
     let (head, back) = answer.into_parts();
+    if !expected.is_untouched {
+        let own = expected.relay.restore.as_ref().map(|restore| restore.own.clone());
+        expected.relay.awaited = own.or_else(|| expected.id.map(Bytes::copy_from_slice));
+    }
     if !matches!(content(&head.headers), Content::Events) {
         // The backend is done with the request, whatever its answer is worth.
         expected.hold.cancels = None;
@@ -67,9 +72,8 @@ pub(crate) async fn to_client(
         Content::Json => json(head.status, back, expected).await,
         Content::Events if head.status.is_success() && expected.id.is_some() => events(back, expected).await,
         _ if expected.id.is_none() && head.status.is_success() => Ok(reply::empty(StatusCode::ACCEPTED)),
-        // A refusal in words of its own: the status is what the client can use.
         Content::Other if head.status.is_client_error() && expected.is_untouched => {
-            Ok(reply::empty(head.status))
+            Ok(in_its_own_words(&head, back).await)
         }
         _ => unusable(format!("it answered HTTP {} without MCP in it", head.status.as_u16())),
     }
@@ -103,32 +107,90 @@ fn content(headers: &HeaderMap) -> Content {
     }
 }
 
-async fn json(status: StatusCode, back: Back, mut expected: Expected<'_>) -> Result<Response<Body>, Error> {
-    let failed = |error: backend::Error| Error::of_backend(expected.server, &error);
-    let whole = match back {
-        Back::Read(bytes) => bytes,
-        Back::Coming(reply) if expected.relay.rewrites() => {
-            reply.collect(MAX_REWRITTEN_BYTES).await.map_err(failed)?
-        }
-        Back::Coming(reply) => match whole(reply, MAX_WHOLE_BYTES).await.map_err(failed)? {
-            Whole::Read(bytes) => bytes,
-            Whole::Begun(begun, reply) => {
-                let mut response = Response::new(Body::passing(begun, reply, expected.hold));
-                *response.status_mut() = status;
-                response.headers_mut().insert(CONTENT_TYPE, JSON);
-                return Ok(response);
-            }
-        },
+/// Hands on a refusal that is not MCP: its status, when to come back, and what it says. Nothing in it is for the
+/// client's credentials or cookies, which are another party's.
+async fn in_its_own_words(head: &response::Parts, back: Back) -> Response<Body> {
+    let words = match back {
+        Back::Read(words) => words,
+        // What cannot be read to its end says enough with its status.
+        Back::Coming(mut reply) => beginning(&mut reply, Bytes::new(), |_| false).await.unwrap_or_default(),
     };
+    let words = words.slice(..words.len().min(MAX_WHOLE_BYTES));
+    let mut response = reply::empty(head.status);
+    if let Some(when) = head.headers.get(RETRY_AFTER) {
+        response.headers_mut().insert(RETRY_AFTER, when.clone());
+    }
+    let kind = head.headers.get(CONTENT_TYPE).filter(|_| !head.headers.contains_key(CONTENT_ENCODING));
+    if let (Some(kind), false) = (kind, words.is_empty()) {
+        response.headers_mut().insert(CONTENT_TYPE, kind.clone());
+        *response.body_mut() = Body::full(words);
+    }
+    response
+}
+
+async fn json(status: StatusCode, back: Back, expected: Expected<'_>) -> Result<Response<Body>, Error> {
+    let failed = |error: backend::Error| Error::of_backend(expected.server, &error);
+    let reply = match back {
+        Back::Read(bytes) => return whole_to_client(status, bytes.into(), expected),
+        Back::Coming(reply) => reply,
+    };
+    let (mut begun, mut reply) = match whole(reply, MAX_WHOLE_BYTES).await.map_err(failed)? {
+        Whole::Read(bytes) => return whole_to_client(status, bytes.into(), expected),
+        Whole::Begun(begun, reply) => (begun, reply),
+    };
+    let relay = &expected.relay;
+    if relay.restore.is_some() || relay.awaited.is_some() {
+        let is_enough = |begun: &[u8]| id::find(begun).is_some();
+        begun = beginning(&mut reply, begun, is_enough).await.map_err(failed)?;
+        let is_foreign = match (&relay.awaited, id::find(&begun).map(|at| at.of(&begun))) {
+            (Some(awaited), Some(found)) => found != b"null" && !id::is_same(found, awaited),
+            _ => false,
+        };
+        if is_foreign {
+            return Err(foreign(expected.server));
+        }
+    }
+    let Some(begun) = begun_for_client(&begun, relay) else {
+        let whole = reply.collect_after(begun, MAX_REWRITTEN_BYTES).await.map_err(failed)?;
+        return whole_to_client(status, whole, expected);
+    };
+    let mut response = Response::new(Body::passing(begun, reply, expected.hold));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
+    Ok(response)
+}
+
+/// Changes the beginning of an answer so that the rest can follow as it is; `None` where all of it must be known.
+fn begun_for_client(begun: &Bytes, relay: &Relay) -> Option<Bytes> {
+    if !matches!(relay.dress, Dress::Same) {
+        return None;
+    }
+    let Some(restore) = &relay.restore else { return Some(begun.clone()) };
+    let at = id::find(begun)?;
+    if !id::is_same(at.of(begun), &restore.own) {
+        return Some(begun.clone());
+    }
+    Some(splice(begun, &mut [Edit { at, with: restore.clients.clone() }]))
+}
+
+/// Turns a JSON answer that was read to its end into the client's.
+pub(crate) fn whole_to_client(
+    status: StatusCode,
+    whole: Held,
+    mut expected: Expected<'_>,
+) -> Result<Response<Body>, Error> {
     if expected.id.is_none() && status.is_success() {
         return Ok(reply::empty(StatusCode::ACCEPTED));
     }
-    if !looks_whole(&whole) {
+    if !looks_whole(&whole.bytes) || (!expected.is_untouched && is_cut_off(&whole.bytes)) {
         let reason = "it answered JSON that is empty or cut off".into();
         return Err(Error::Unusable { server: expected.server.into(), reason });
     }
+    if !expected.is_untouched && expected.relay.is_foreign(&whole.bytes) {
+        return Err(foreign(expected.server));
+    }
     expected.hold.complete();
-    let finished = expected.relay.finished(whole);
+    let finished = whole.map(|whole| expected.relay.finished(whole)).into_bytes();
     let status = match expected.relay.dress {
         Dress::Same => status,
         // Legacy clients read an error only from a 2xx answer; modern backends give some other statuses.
@@ -138,6 +200,10 @@ async fn json(status: StatusCode, back: Back, mut expected: Expected<'_>) -> Res
         Dress::ToModern { .. } => status,
     };
     Ok(reply::json(status, finished))
+}
+
+fn foreign(server: &str) -> Error {
+    Error::Unusable { server: server.into(), reason: "it answered another request".into() }
 }
 
 fn is_unknown_method(answer: &[u8]) -> bool {
@@ -210,6 +276,8 @@ async fn last_answer(call: ParkedCall, server: &str) -> Result<Bytes, Error> {
     loop {
         let call = awaited.0.as_mut().expect("taken out only on the way out");
         while let Some(event) = call.decoder.next() {
+            // A piece may hold thousands of events that mean nothing.
+            tokio::task::coop::consume_budget().await;
             let event = event.map_err(|_| unusable("it sent an event too long to read"))?;
             if event.data.is_empty() {
                 continue;
@@ -275,6 +343,40 @@ async fn whole(mut reply: Reply, limit: usize) -> Result<Whole, backend::Error> 
         }
     }
     Ok(Whole::Read(if more.is_empty() { first } else { more.freeze() }))
+}
+
+/// Reads a body's beginning until there is enough of it, or as much as is ever read for that.
+async fn beginning(
+    reply: &mut Reply,
+    begun: Bytes,
+    is_enough: impl Fn(&[u8]) -> bool,
+) -> Result<Bytes, backend::Error> {
+    let (mut read, mut look_at) = (BytesMut::from(begun), 0);
+    while read.len() < MAX_WHOLE_BYTES {
+        // Seldom, as what was looked at is looked at again.
+        if read.len() > look_at {
+            if is_enough(&read) {
+                break;
+            }
+            look_at = read.len() * 2;
+        }
+        let Some(frame) = reply.frame().await else { break };
+        if let Ok(data) = frame?.into_data() {
+            read.extend_from_slice(&data);
+        }
+    }
+    Ok(read.freeze())
+}
+
+/// Says whether a short body is no answer, though it begins and ends as one. Errors often come without an id.
+fn is_cut_off(body: &[u8]) -> bool {
+    if body.len() > MAX_WHOLE_BYTES {
+        return false;
+    }
+    match Outline::read(body) {
+        Ok(outline) => outline.kind != Kind::Response,
+        Err(_) => member(body, "error").is_none_or(|error| error.of(body).first() != Some(&b'{')),
+    }
 }
 
 /// Says whether a body begins and ends as JSON messages do; enough to notice one that was cut off.

@@ -71,6 +71,8 @@ pub(crate) enum Error {
     TimedOut { server: String, reason: String },
     #[error("Backend server gave an unusable answer: {server}")]
     Unusable { server: String, reason: String },
+    #[error("Too many large answers at once, one of them of {server}")]
+    Overloaded { server: String },
     /// The backend answered a handshake with a JSON-RPC error; told to the client as it is.
     #[error("{message}")]
     Refused { server: String, code: i64, message: String },
@@ -86,6 +88,7 @@ impl Error {
             }
             backend::Error::ForbiddenAddress { .. } => Self::Unreachable { server, reason },
             backend::Error::TimedOut { .. } => Self::TimedOut { server, reason },
+            backend::Error::Overloaded => Self::Overloaded { server },
             backend::Error::Rpc { code, message } => {
                 Self::Refused { server, code: *code, message: message.clone() }
             }
@@ -104,6 +107,7 @@ impl Error {
                 | Self::RefusedCredentials { .. }
                 | Self::TimedOut { .. }
                 | Self::Unusable { .. }
+                | Self::Overloaded { .. }
                 | Self::Refused { .. }
         )
     }
@@ -143,6 +147,7 @@ impl Error {
             Self::Unreachable { .. } => "backend-unreachable",
             Self::RefusedCredentials { .. } => "backend-credentials",
             Self::TimedOut { .. } => "backend-timeout",
+            Self::Overloaded { .. } => "overloaded",
             Self::Unusable { .. } | Self::Refused { .. } => "backend-answer",
         }
     }

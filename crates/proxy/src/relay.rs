@@ -1,5 +1,7 @@
 //! Messages that a backend sends on the way to its answer: which go to the client, and as what.
 
+pub(crate) mod id;
+
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -60,6 +62,8 @@ pub(crate) struct Relay {
     /// Whether the client can be asked on this very stream.
     pub(crate) may_ask: bool,
     pub(crate) restore: Option<RestoreId>,
+    /// The raw id of the request at the backend; answers with another are none. `None` takes them all.
+    pub(crate) awaited: Option<Bytes>,
     pub(crate) dress: Dress,
     /// Made with the first request put to the client; its end says that no answer is waited for.
     pub(crate) life: OnceLock<Arc<()>>,
@@ -68,7 +72,14 @@ pub(crate) struct Relay {
 impl Relay {
     /// Hands on what both sides understand as it is.
     pub(crate) fn untouched() -> Self {
-        Self { errand: None, may_ask: true, restore: None, dress: Dress::Same, life: OnceLock::new() }
+        Self {
+            errand: None,
+            may_ask: true,
+            restore: None,
+            awaited: None,
+            dress: Dress::Same,
+            life: OnceLock::new(),
+        }
     }
 
     /// Says whether an answer must be read and changed.
@@ -81,16 +92,34 @@ impl Relay {
         // An answer holds no key "method": inside a string its quotes would be escaped.
         let is_json = matches!(data.trim_ascii_start().first(), Some(b'{' | b'['));
         if is_json && memchr::memmem::find(&data, b"\"method\"").is_none() {
-            return Passed::Answer(self.finished(data));
+            return self.answer(data);
         }
         let Ok(outline) = Outline::read(&data) else {
             tracing::debug!("a backend sent an event that is no JSON-RPC message");
             return Passed::Nothing;
         };
         match outline.kind {
-            Kind::Response => Passed::Answer(self.finished(data)),
+            Kind::Response => self.answer(data),
             Kind::Notification => self.notification(&outline, data),
             Kind::Request => self.request(&outline, data),
+        }
+    }
+
+    fn answer(&self, data: Bytes) -> Passed {
+        if self.is_foreign(&data) {
+            tracing::debug!("a backend answered a request that was not asked here");
+            return Passed::Nothing;
+        }
+        Passed::Answer(self.finished(data))
+    }
+
+    /// Says whether an answer is to another request. Errors often come without an id and count as ours.
+    pub(crate) fn is_foreign(&self, data: &[u8]) -> bool {
+        let Some(awaited) = &self.awaited else { return false };
+        let found = id::find(data).or_else(|| Outline::read(data).ok()?.id);
+        match found.map(|span| span.of(data)) {
+            None | Some(b"null") => member(data, "error").is_none(),
+            Some(found) => !id::is_same(found, awaited),
         }
     }
 
@@ -109,7 +138,7 @@ impl Relay {
     fn restored(&self, data: Bytes) -> Bytes {
         let Some(restore) = &self.restore else { return data };
         match Outline::read(&data) {
-            Ok(Outline { id: Some(id), .. }) if id.of(&data) == restore.own => {
+            Ok(Outline { id: Some(id), .. }) if id::is_same(id.of(&data), &restore.own) => {
                 splice(&data, &mut [Edit { at: id, with: restore.clients.clone() }])
             }
             _ => data,

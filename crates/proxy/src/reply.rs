@@ -12,6 +12,9 @@ use crate::plane::Call;
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
+/// When to come back after there was too much to do: large answers leave memory within seconds.
+const RETRY_AFTER_MS: u32 = 1_000;
+
 /// What an answer about an error needs to know of the request.
 pub(crate) struct Asker<'a> {
     /// The raw id of the request, where one was read.
@@ -110,6 +113,7 @@ fn rpc_code(error: &Error, is_modern: bool) -> i32 {
         Error::Unreachable { .. } | Error::RefusedCredentials { .. } => code::UNREACHABLE,
         Error::TimedOut { .. } => code::TIMED_OUT,
         Error::Unusable { .. } => code::UNUSABLE_ANSWER,
+        Error::Overloaded { .. } => code::OVERLOADED,
         Error::Refused { code, .. } => i32::try_from(*code).unwrap_or(code::UNUSABLE_ANSWER),
         _ => code::INVALID_REQUEST,
     }
@@ -124,6 +128,9 @@ fn data(error: &Error) -> Option<String> {
         }
         Error::RefusedCredentials { server } => {
             Some(format!(r#"{{"server":{},"reason":"it answered 401"}}"#, quote(server)))
+        }
+        Error::Overloaded { server } => {
+            Some(format!(r#"{{"server":{},"retryAfterMs":{RETRY_AFTER_MS}}}"#, quote(server)))
         }
         Error::Refused { server, .. } => Some(format!(r#"{{"server":{}}}"#, quote(server))),
         Error::ResourceNotFound(uri) => Some(format!(r#"{{"uri":{}}}"#, quote(uri))),

@@ -32,7 +32,7 @@ const STATE_ONLY_PAUSE: Duration = Duration::from_millis(500);
 const QUEUE: usize = 64;
 
 /// Largest answer that is read whole.
-const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
 /// What is sent again with answers.
 pub(crate) struct Round {
@@ -61,15 +61,15 @@ pub(crate) async fn to_client(
         return answer::to_client(Response::from_parts(head, back), expected).await;
     }
     let whole = match back {
-        Back::Read(whole) => whole,
+        Back::Read(whole) => whole.into(),
         Back::Coming(reply) => {
-            let whole = reply.collect(MAX_ANSWER_BYTES).await;
+            let whole = reply.collect_after(Bytes::new(), MAX_ANSWER_BYTES).await;
             whole.map_err(|error| Error::of_backend(expected.server, &error))?
         }
     };
-    match input_required(&whole) {
+    match input_required(&whole.bytes) {
         Some(asked) => begin(round, Start::Asked(asked), expected).await,
-        None => answer::to_client(Response::from_parts(head, Back::Read(whole)), expected).await,
+        None => answer::whole_to_client(head.status, whole, expected),
     }
 }
 
@@ -124,6 +124,7 @@ async fn run(round: &Round, start: Start, id: &Bytes, sender: &mpsc::Sender<Byte
         errand: Some(round.errand.clone()),
         may_ask: false,
         dress: Dress::ToLegacy { method: round.method },
+        awaited: Some(id.clone()),
         ..Relay::untouched()
     };
     let mut asked = match start {
@@ -149,6 +150,7 @@ async fn run(round: &Round, start: Start, id: &Bytes, sender: &mpsc::Sender<Byte
         let own = Bytes::from(format!("\"round-{number}\""));
         let state = asked.request_state.as_ref();
         let body = with_responses(&round.body, &outline, &responses, state, Some(&own));
+        relay.awaited = Some(own.clone());
         relay.restore = Some(RestoreId { own, clients: id.clone() });
         let outgoing = forward::post(round.headers.clone(), body);
         let answer = forward::send(&round.errand.backends, &round.errand.version, outgoing).await?;
@@ -200,6 +202,8 @@ async fn read(
         let Ok(data) = frame.into_data() else { continue };
         decoder.push(data);
         while let Some(event) = decoder.next() {
+            // A piece may hold thousands of events that mean nothing.
+            tokio::task::coop::consume_budget().await;
             let data = event.map_err(|_| unusable("it sent an event too long to read"))?.data;
             if let Some(asked) = input_required(&data) {
                 return Ok(Answered::Asks(asked));

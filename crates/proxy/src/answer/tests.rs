@@ -5,17 +5,22 @@ use serde_json::Value;
 
 use super::*;
 use crate::forward;
+use crate::relay::RestoreId;
 use crate::stage::{Scripted, backends, version_at};
 
 /// What a client is told: status, content type, body; or the error.
 type Heard = Result<(u16, String, String), String>;
 
 async fn heard(raw: &str, id: Option<&[u8]>, accepts: Accepts, is_untouched: bool) -> Heard {
+    heard_by(raw, id, accepts, is_untouched, Relay::untouched()).await
+}
+
+async fn heard_by(raw: &str, id: Option<&[u8]>, accepts: Accepts, is_untouched: bool, relay: Relay) -> Heard {
     let backend = Scripted::answering(raw.to_owned()).await;
     let outgoing = forward::post(HeaderMap::new(), Bytes::from_static(b"{}"));
     let answer = forward::send(&backends(), &version_at(&backend.url), outgoing).await.unwrap();
     let hold = Hold::default();
-    let expected = Expected { server: "/a", accepts, id, hold, relay: Relay::untouched(), is_untouched };
+    let expected = Expected { server: "/a", accepts, id, hold, relay, is_untouched };
     let told = to_client(answer, expected).await.map_err(|error| format!("{error} {}", error.reason()))?;
     let (head, body) = told.into_parts();
     let kind = head.headers.get(CONTENT_TYPE).map_or("", |value| value.to_str().unwrap()).to_owned();
@@ -69,7 +74,8 @@ async fn answers_pass_and_the_rest_is_an_error() {
             check(raw(200, json, body), is_untouched, Err(&reason)).await;
         }
     }
-    check(raw(404, "text/plain", "gone"), true, Ok((404, "", ""))).await;
+    check(raw(404, "text/plain", "gone"), true, Ok((404, "text/plain", "gone"))).await;
+    check(raw(429, "text/plain", ""), true, Ok((429, "", ""))).await;
     let reason = "Backend server gave an unusable answer: /a it answered HTTP 404 without MCP in it";
     check(raw(404, "text/plain", "gone"), false, Err(reason)).await;
 }
@@ -113,6 +119,81 @@ async fn a_large_answer_streams_and_a_broken_one_breaks() {
         Ok(told) => told.into_body().collect().await.is_err(),
     };
     assert!(is_broken, "never a short answer that looks whole");
+}
+
+#[tokio::test]
+async fn a_refusal_in_words_keeps_them_and_when_to_come_back_and_nothing_else() {
+    let long = "slow down ".repeat(20_000);
+    for (body, kept) in [("slow down", 9), (long.as_str(), MAX_WHOLE_BYTES)] {
+        let head = "HTTP/1.1 429 x\r\ncontent-type: text/plain\r\nretry-after: 5\r\nset-cookie: a=b\r\nwww-authenticate: Basic\r\n";
+        let backend =
+            Scripted::answering(format!("{head}content-length: {}\r\n\r\n{body}", body.len())).await;
+        let outgoing = forward::post(HeaderMap::new(), Bytes::new());
+        let answer = forward::send(&backends(), &version_at(&backend.url), outgoing).await.unwrap();
+        let (hold, relay) = (Hold::default(), Relay::untouched());
+        let id: Option<&[u8]> = Some(b"1");
+        let expected = Expected { server: "/a", accepts: BOTH, id, hold, relay, is_untouched: true };
+        let (head, told) = to_client(answer, expected).await.unwrap().into_parts();
+        let mut names: Vec<_> = head.headers.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!((head.status.as_u16(), names), (429, vec!["content-type", "retry-after"]));
+        assert_eq!(head.headers[RETRY_AFTER], "5");
+        assert_eq!(told.collect().await.unwrap().to_bytes(), &body[..kept]);
+    }
+}
+
+#[tokio::test]
+async fn an_id_is_put_back_in_a_large_answer_that_streams() {
+    let filler = "x".repeat(MAX_REWRITTEN_BYTES + 1);
+    let first = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"text":"{filler}"}}}}"#);
+    let last =
+        |id: &str, filler: &str| format!(r#"{{"result":{{"text":"{filler}"}},"id":{id},"jsonrpc":"2.0"}}"#);
+    let restore = || RestoreId { own: Bytes::from_static(b"7"), clients: Bytes::from_static(b"\"one\"") };
+    let json = "application/json";
+    for is_untouched in [true, false] {
+        let heard = async |body: &str| {
+            let relay = Relay { restore: Some(restore()), ..Relay::untouched() };
+            heard_by(&raw(200, json, body), Some(b"\"one\""), BOTH, is_untouched, relay).await
+        };
+        // Longer than what is ever read whole, so it cannot have been.
+        assert_eq!(heard(&first("7")).await.unwrap().2, first("\"one\""));
+        let middling = "y".repeat(MAX_WHOLE_BYTES * 2);
+        assert_eq!(heard(&last("7", &middling)).await.unwrap().2, last("\"one\"", &middling));
+        assert!(heard(&last("7", &filler)).await.unwrap_err().contains("too large"));
+        assert_eq!(heard(&first("8")).await.is_ok(), is_untouched, "an answer to another request");
+    }
+}
+
+#[tokio::test]
+async fn answers_to_another_request_and_cut_off_ones_are_no_answers() {
+    let json = "application/json";
+    let large =
+        format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"text":"{}"}}}}"#, "x".repeat(MAX_WHOLE_BYTES));
+    for (body, reason) in [
+        (r#"{"jsonrpc":"2.0","id":2,"result":{}}"#, "it answered another request"),
+        (r#"{"jsonrpc":"2.0","id":"1","result":{}}"#, "it answered another request"),
+        (large.as_str(), "it answered another request"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{}"#, "it answered JSON that is empty or cut off"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{"a":{}"}"#, "it answered JSON that is empty or cut off"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#, "it answered JSON that is empty or cut off"),
+        (r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#, "it answered JSON that is empty or cut off"),
+    ] {
+        let error = heard(&raw(200, json, body), Some(b"1"), BOTH, false).await.unwrap_err();
+        assert!(error.ends_with(reason), "{body}: {error}");
+    }
+    for body in [
+        r#"{"jsonrpc":"2.0","id":1.0,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}"#,
+        r#"{"error":{"code":1,"message":"x"}}"#,
+    ] {
+        assert_eq!(heard(&raw(400, json, body), Some(b"1"), BOTH, false).await.unwrap().2, body);
+    }
+    let stream = "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n\n";
+    let told = heard(&raw(200, "text/event-stream", stream), Some(b"1"), BOTH, false).await.unwrap().2;
+    assert!(told.contains("-31003") && !told.contains("\"id\":2"), "{told}");
+    let ours = format!("{stream}data: {ANSWER}\n\n");
+    let told = heard(&raw(200, "text/event-stream", &ours), Some(b"1"), BOTH, false).await.unwrap().2;
+    assert_eq!(told, format!("event: message\ndata: {ANSWER}\n\n"));
 }
 
 #[tokio::test]

@@ -98,11 +98,36 @@ fn only_the_answer_to_our_id_gets_the_clients_back() {
     );
     let refusal = |id: &str| format!(r#"{{"jsonrpc":"2.0","error":{{"code":1,"message":"7"}},"id":{id}}}"#);
     check(&refusal("7"), &refusal("\"seven\""));
-    for other in ["\"7\"", "70", "null", "7.0"] {
+    check(&refusal("7.0"), &refusal("\"seven\""));
+    for other in ["\"7\"", "70", "null"] {
         check(&refusal(other), &refusal(other));
     }
     let request = r#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#;
     assert_eq!(relay.pass(bytes(request)), Passed::Message(bytes(request)), "an id of the backend's own");
+}
+
+#[test]
+fn an_answer_to_another_request_is_none() {
+    let relay = Relay { awaited: Some(bytes("7")), ..Relay::untouched() };
+    let answer = |id: &str| format!(r#"{{"jsonrpc":"2.0",{id}"result":{{}}}}"#);
+    for (id, is_ours) in [
+        (r#""id":7,"#, true),
+        (r#""id":7.0,"#, true),
+        (r#""\u0069d":7,"#, true),
+        (r#""id":"7","#, false),
+        (r#""id":8,"#, false),
+        (r#""id":null,"#, false),
+        ("", false),
+    ] {
+        let text = answer(id);
+        let expected = if is_ours { Passed::Answer(bytes(&text)) } else { Passed::Nothing };
+        assert_eq!(relay.pass(bytes(&text)), expected, "{text}");
+        assert_eq!(relay.is_foreign(text.as_bytes()), !is_ours, "{text}");
+    }
+    for text in [r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}"#, r#"{"error":{"code":1}}"#]
+    {
+        assert_eq!(relay.pass(bytes(text)), Passed::Answer(bytes(text)), "{text}");
+    }
 }
 
 #[tokio::test]
