@@ -26,8 +26,10 @@ use crate::glue::sessions::{Sessions, StoredSessions};
 use crate::listen::{self, Control};
 use crate::observe::{self, Readiness};
 
-/// How often idle sessions are looked for.
-const REAP_EVERY: Duration = Duration::from_secs(5);
+/// How often idle sessions are looked for, at the least: what is let go late only takes memory.
+const REAP_AT_LEAST_EVERY: Duration = Duration::from_secs(5);
+/// And at the most: a look goes over all sessions.
+const REAP_AT_MOST_EVERY: Duration = Duration::from_millis(250);
 /// Longest time a request's body may take to arrive.
 const BODY_WITHIN: Duration = Duration::from_secs(60);
 /// How long a backend may finish a call whose client went away without cancelling.
@@ -110,8 +112,14 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
     }
 
     let stop = watch::Sender::new(false);
-    let following =
-        tokio::spawn(follow(registry, shared.clone(), sessions.clone(), metrics, stop.subscribe()));
+    let beside = Beside {
+        registry,
+        shared: shared.clone(),
+        sessions: sessions.clone(),
+        metrics,
+        reap_every: reap_every(config.sessions.memory_idle.0),
+    };
+    let following = tokio::spawn(beside.follow(stop.subscribe()));
     let max_connections = open_files::afford(config.server.max_connections);
     let accepting = tokio::spawn(listen::accept(listener, connections, max_connections, stop.subscribe()));
     readiness.set(true);
@@ -187,26 +195,37 @@ pub(crate) fn root_key(config: &Config) -> anyhow::Result<RootKey> {
     key.context("cannot have the root key")
 }
 
-/// What runs beside requests. The sessions' writer goes on after the stop, for what is written last.
-async fn follow(
+/// What runs beside requests.
+struct Beside {
     registry: Arc<Registry>,
     shared: Arc<proxy::Shared>,
     sessions: Arc<StoredSessions>,
     metrics: metrics_exporter_prometheus::PrometheusHandle,
-    mut stop: watch::Receiver<bool>,
-) {
-    let stopped = async move {
-        // An error means that the program is past stopping.
-        let _ = stop.wait_for(|stop| *stop).await;
-    };
-    let reaping = async {
-        let mut clock = tokio::time::interval(REAP_EVERY);
-        loop {
-            clock.tick().await;
-            shared.reap();
-        }
-    };
-    tokio::join!(registry.run(stopped), sessions.run(), observe::keep_metrics(metrics), reaping);
+    reap_every: Duration,
+}
+
+impl Beside {
+    /// Runs it all. The sessions' writer goes on after the stop, for what is written last.
+    async fn follow(self, mut stop: watch::Receiver<bool>) {
+        let stopped = async move {
+            // An error means that the program is past stopping.
+            let _ = stop.wait_for(|stop| *stop).await;
+        };
+        let reaping = async {
+            let mut clock = tokio::time::interval(self.reap_every);
+            loop {
+                clock.tick().await;
+                self.shared.reap();
+            }
+        };
+        let metrics = observe::keep_metrics(self.metrics);
+        tokio::join!(self.registry.run(stopped), self.sessions.run(), metrics, reaping);
+    }
+}
+
+/// Tells how often to look for sessions that were idle for so long: late by a tenth at most.
+fn reap_every(memory_idle: Duration) -> Duration {
+    (memory_idle / 10).clamp(REAP_AT_MOST_EVERY, REAP_AT_LEAST_EVERY)
 }
 
 fn backend_settings(config: &Config) -> anyhow::Result<backend::Settings> {
@@ -269,3 +288,6 @@ fn local_url(mut address: SocketAddr, prefix: &str) -> String {
     }
     format!("http://{address}{prefix}")
 }
+
+#[cfg(test)]
+mod tests;
