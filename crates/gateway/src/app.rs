@@ -101,7 +101,7 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
     let parts = listen::Parts {
         shared: shared.clone(),
         backends,
-        control: Control::new(router.fallback(listen::not_found)),
+        control: Control::new(router.fallback(listen::not_found), BODY_WITHIN),
         prefix: config.server.path_prefix.clone(),
     };
     let (mut connections, mut data_threads) = (Vec::new(), Vec::new());

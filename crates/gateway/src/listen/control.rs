@@ -1,10 +1,18 @@
 //! Carries a request from a data thread to the control plane's runtime, and its answer back.
 
-use axum::Router;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::{BoxError, Router};
+use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, Response, StatusCode};
-use hyper::body::Incoming;
+use http_body::{Frame, SizeHint};
 use tokio::runtime::Handle;
+use tokio::time::Sleep;
 use tower::ServiceExt;
 
 /// The control plane as a data thread sees it.
@@ -12,21 +20,44 @@ use tower::ServiceExt;
 pub(crate) struct Control {
     router: Router,
     runtime: Handle,
+    /// Longest time a request's body may take to arrive.
+    body_within: Duration,
+}
+
+/// A request's body with a deadline: a client that never ends it would hold a handler for ever.
+struct Timed<B> {
+    body: B,
+    deadline: Pin<Box<Sleep>>,
+    is_late: Arc<AtomicBool>,
 }
 
 impl Control {
-    /// Serves `router` on the runtime this is called on.
-    pub(crate) fn new(router: Router) -> Self {
-        Self { router, runtime: Handle::current() }
+    /// Serves `router` on the runtime this is called on. A body that takes longer than `body_within` is refused.
+    pub(crate) fn new(router: Router, body_within: Duration) -> Self {
+        Self { router, runtime: Handle::current(), body_within }
     }
 
     /// Answers a request of the control plane.
     ///
     /// **cancel** leaves the handler running to its end: a change that has begun is made whole, whether or not
     /// somebody still listens.
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<axum::body::Body> {
-        let answer = self.router.clone().oneshot(request.map(axum::body::Body::new));
+    pub(super) async fn answer<B>(&self, request: Request<B>) -> Response<axum::body::Body>
+    where
+        B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+    {
+        let (router, within, is_late) = (self.router.clone(), self.body_within, Arc::default());
+        let seen = Arc::clone(&is_late);
+        let answer = async move {
+            let deadline = Box::pin(tokio::time::sleep(within));
+            let request = request.map(|body| axum::body::Body::new(Timed { body, deadline, is_late }));
+            router.oneshot(request).await
+        };
         match self.runtime.spawn(answer).await {
+            // Whatever a handler makes of half a body, this was the reason.
+            Ok(Ok(_)) if seen.load(Ordering::Acquire) => {
+                let detail = format!("the body did not arrive within {} seconds", within.as_secs_f32());
+                problem(StatusCode::REQUEST_TIMEOUT, &detail)
+            }
             Ok(Ok(response)) => response,
             Ok(Err(never)) => match never {},
             Err(error) => {
@@ -35,6 +66,34 @@ impl Control {
                 problem(StatusCode::INTERNAL_SERVER_ERROR, detail)
             }
         }
+    }
+}
+
+impl<B> http_body::Body for Timed<B>
+where
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        ready!(self.deadline.as_mut().poll(context));
+        self.is_late.store(true, Ordering::Release);
+        Poll::Ready(Some(Err("the body is late".into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
@@ -52,3 +111,6 @@ fn problem(status: StatusCode, detail: &str) -> Response<axum::body::Body> {
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
     response
 }
+
+#[cfg(test)]
+mod tests;
