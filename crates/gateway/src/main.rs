@@ -6,6 +6,7 @@ mod config;
 mod glue;
 mod listen;
 mod observe;
+mod small_file;
 
 use std::process::ExitCode;
 

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use catalog::endpoint::Secret;
 use serde::{Deserialize, Serialize};
 
+use crate::small_file;
+
 /// Digits of a root key: 32 bytes in hexadecimal.
 const KEY_DIGITS: usize = 64;
 
@@ -44,7 +46,7 @@ impl Said {
                 None
             }
             (Some(text), None) => Some(text),
-            (None, Some(file)) => std::fs::read_to_string(file)
+            (None, Some(file)) => small_file::secret(file)
                 .inspect_err(|error| faults.push(format!("auth.root_key_file: {}: {error}", file.display())))
                 .ok(),
             (None, None) => None,

@@ -6,6 +6,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::units::Span;
+use crate::small_file;
+
+/// Largest file of certificate authorities; a system's whole bundle is a quarter of a mebibyte.
+const MAX_CA_BYTES: u64 = 4 << 20;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(default)]
@@ -64,7 +68,7 @@ impl Said {
         }
         let mut extra_roots = Vec::new();
         for file in &self.extra_ca_files {
-            match std::fs::read(file) {
+            match std::fs::File::open(file).and_then(|file| small_file::bytes(file, MAX_CA_BYTES)) {
                 Ok(pem) => extra_roots.push(pem),
                 Err(error) => faults.push(format!("backends.extra_ca_files: {}: {error}", file.display())),
             }

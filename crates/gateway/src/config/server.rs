@@ -1,9 +1,9 @@
 //! `[server]`: where to listen, where the data lies, what clients may send.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use catalog::name::RESERVED_ROOTS;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -13,6 +13,8 @@ use super::units::{Size, Span};
 const MAX_BODY: u64 = 200_000_000;
 /// Smaller limits would refuse ordinary tool calls.
 const MIN_BODY: u64 = 64 << 10;
+/// More threads than any machine has cores for would only take memory and turns from each other.
+const MAX_DATA_THREADS: usize = 256;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(default)]
@@ -34,7 +36,7 @@ pub(super) struct Said {
     /// Most connections at once; more wait unaccepted.
     max_connections: usize,
     /// Threads that serve MCP requests; all cores where absent.
-    data_threads: Option<NonZeroUsize>,
+    data_threads: Option<usize>,
     /// How long running requests may go on after SIGTERM.
     shutdown_grace: Span,
 }
@@ -88,14 +90,20 @@ impl Said {
         if !(MIN_BODY..=MAX_BODY).contains(&self.max_body_bytes.0) {
             faults.push(format!("server.max_body_bytes: must lie between {MIN_BODY} and {MAX_BODY}"));
         }
+        if self.data_dir.as_os_str().is_empty() {
+            faults.push("server.data_dir: must not be empty; give a directory like data".into());
+        }
+        if self.data_threads.is_some_and(|threads| !(1..=MAX_DATA_THREADS).contains(&threads)) {
+            faults.push(format!("server.data_threads: must lie between 1 and {MAX_DATA_THREADS}"));
+        }
         if self.max_connections == 0 {
             faults.push("server.max_connections: must be at least 1".into());
         }
         let url = self.public_url.as_deref().and_then(|text| public_url(text, faults));
         let prefix = if self.path_prefix.is_empty() {
-            url.as_ref().map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default()
+            url.as_ref().map(|url| path_prefix("server.public_url", url.path(), faults)).unwrap_or_default()
         } else {
-            path_prefix(&self.path_prefix, faults)
+            path_prefix("server.path_prefix", &self.path_prefix, faults)
         };
         for origin in &self.allowed_origins {
             if Url::parse(origin)
@@ -127,7 +135,7 @@ impl Said {
         };
         let own = url.as_ref().map(|url| url.origin().ascii_serialization());
         let origins = self.allowed_origins.iter().map(|origin| origin.to_lowercase());
-        let threads = self.data_threads.or_else(|| std::thread::available_parallelism().ok());
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from).min(MAX_DATA_THREADS);
         Server {
             listen: self.listen,
             data_dir: self.data_dir,
@@ -137,7 +145,7 @@ impl Said {
             allowed_origins: origins.chain(own).collect(),
             max_body_bytes: usize::try_from(self.max_body_bytes.0).unwrap_or(usize::MAX),
             max_connections: self.max_connections,
-            data_threads: threads.map_or(1, NonZeroUsize::get),
+            data_threads: self.data_threads.unwrap_or_else(cores),
             shutdown_grace: self.shutdown_grace.0,
         }
     }
@@ -155,13 +163,27 @@ fn public_url(text: &str, faults: &mut Vec<String>) -> Option<Url> {
     plain
 }
 
-fn path_prefix(text: &str, faults: &mut Vec<String>) -> String {
-    let inner = text.trim_matches('/');
-    let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'-' | b'_' | b'.' | b'~');
-    if !text.starts_with('/') || !inner.bytes().all(fits) || inner.contains("//") {
-        faults.push(format!("server.path_prefix: {text:?} is no path; give one like /gateway"));
+/// Takes a prefix as clients will send it: `/` and segments, without anything that they would resolve first.
+fn path_prefix(key: &str, text: &str, faults: &mut Vec<String>) -> String {
+    let Some(inner) = text.strip_prefix('/') else {
+        faults.push(format!("{key}: {text:?} is no path; give one like /gateway"));
+        return String::new();
+    };
+    if inner.is_empty() {
+        return String::new();
     }
-    if inner.is_empty() { String::new() } else { format!("/{inner}") }
+    let inner = inner.strip_suffix('/').unwrap_or(inner);
+    let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~');
+    if let Some(bad) =
+        inner.split('/').find(|one| one.is_empty() || matches!(*one, "." | "..") || !one.bytes().all(fits))
+    {
+        let rule = "segments are letters, digits, `-`, `_`, `.`, `~`, and neither empty, `.` nor `..`";
+        faults.push(format!("{key}: {text:?} has the segment {bad:?}; {rule}"));
+    }
+    if let Some(first) = inner.split('/').next().filter(|first| RESERVED_ROOTS.contains(first)) {
+        faults.push(format!("{key}: /{first} belongs to the gateway; choose another prefix"));
+    }
+    format!("/{inner}")
 }
 
 fn is_loopback(host: &str) -> bool {

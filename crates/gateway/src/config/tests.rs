@@ -132,6 +132,52 @@ fn a_wrong_type_names_key_and_source() {
 }
 
 #[test]
+fn settings_of_the_server_are_refused_in_plain_words() {
+    let plain = "segments are letters, digits";
+    for (key, text, expected) in [
+        ("server.data_threads", "0", "server.data_threads: must lie between 1 and 256"),
+        ("server.data_threads", "257", "server.data_threads: must lie between 1 and 256"),
+        ("server.data_dir", "", "server.data_dir: must not be empty"),
+        ("server.path_prefix", "/a/../b", plain),
+        ("server.path_prefix", "/..", plain),
+        ("server.path_prefix", "/./a", plain),
+        ("server.path_prefix", "/a//b", plain),
+        ("server.path_prefix", "//a", plain),
+        ("server.path_prefix", "/a//", plain),
+        ("server.path_prefix", "//", plain),
+        ("server.path_prefix", "/a?b", plain),
+        ("server.path_prefix", "/a%2e", plain),
+        ("server.path_prefix", "gateway", "is no path"),
+        ("server.path_prefix", "/api", "belongs to the gateway"),
+        ("server.public_url", "https://h/a//b", "server.public_url"),
+        ("server.public_url", "https://h/virtual/", "belongs to the gateway"),
+    ] {
+        let said = load("", &[], &[(key, text)]).expect_err(text);
+        assert!(said.contains(expected), "{key} {text:?} gave {said:?}");
+    }
+    for (text, expected) in [("/gateway", "/gateway"), ("/a.b/c~d/", "/a.b/c~d"), ("/", ""), ("/...", "/...")]
+    {
+        assert_eq!(load("", &[], &[("server.path_prefix", text)]).expect(text).server.path_prefix, expected);
+    }
+    let one = load("", &[], &[("server.data_threads", "256")]).expect("a configuration");
+    assert_eq!(one.server.data_threads, 256);
+}
+
+#[test]
+fn files_are_read_up_to_a_bound() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("large");
+    std::fs::write(&file, vec![b'a'; (4 << 20) + 1]).expect("a file");
+    let file = file.display();
+    for toml in
+        [format!("[auth]\nroot_key_file = \"{file}\""), format!("[backends]\nextra_ca_files = [\"{file}\"]")]
+    {
+        let said = load(&toml, &[], &[]).expect_err("a fault");
+        assert!(said.contains("is it the right file?"), "{said}");
+    }
+}
+
+#[test]
 fn a_public_url_gives_prefix_host_and_origin() {
     let file = "[server]\npublic_url = \"https://mcp.example.com/gateway/\"";
     let config = load(file, &[], &[]).expect("a configuration");

@@ -75,3 +75,20 @@ async fn everything_stands_below_a_prefix_too() {
     client.initialize().await;
     assert_eq!(client.tools().await, ["echo"]);
 }
+
+#[tokio::test]
+async fn what_would_start_and_not_do_its_work_is_refused() {
+    let folder = folder("");
+    for (flag, text, expected) in [
+        ("--log-level", "bogus", "error, warn, info, debug, trace or off"),
+        ("--path-prefix", "/a/../b", "server.path_prefix"),
+        ("--data-dir", "", "server.data_dir: must not be empty"),
+        ("--set", "server.data_threads=100000", "server.data_threads: must lie between 1 and 256"),
+    ] {
+        for command in ["check", "serve"] {
+            let ran = run(folder.path(), &[command, flag, text, "--listen", "127.0.0.1:0"]).await;
+            assert_eq!(ran.status, 1, "{ran:?}");
+            assert!(ran.complained.contains(expected), "{ran:?}");
+        }
+    }
+}
