@@ -1,5 +1,6 @@
 //! The command line: which command does what, and how each of them ends.
 
+mod address;
 mod check;
 mod client;
 mod failure;
@@ -10,6 +11,7 @@ mod settings;
 mod token;
 mod version;
 mod virtual_server;
+mod visible;
 
 use std::process::ExitCode;
 
@@ -78,7 +80,11 @@ enum Command {
 
 /// Runs the command the program was called with.
 pub(crate) fn run() -> ExitCode {
-    let outcome = match Line::parse().command {
+    let line = match Line::try_parse() {
+        Ok(line) => line,
+        Err(help) => return explain(&help),
+    };
+    let outcome = match line.command {
         Command::Serve(given) => serve::run(&given),
         Command::Check(given) => check::run(&given),
         Command::Server { remote, action } => client::run(remote, async |speaker| action.run(speaker).await),
@@ -93,6 +99,13 @@ pub(crate) fn run() -> ExitCode {
             ExitCode::from(failure.status)
         }
     }
+}
+
+/// Prints the help that was asked for, or why the command line is wrong.
+fn explain(help: &clap::Error) -> ExitCode {
+    let is_broken = help.print().is_err_and(|error| error.kind() != std::io::ErrorKind::BrokenPipe);
+    let status = if is_broken && !help.use_stderr() { 1 } else { help.exit_code() };
+    ExitCode::from(u8::try_from(status).unwrap_or(1))
 }
 
 #[cfg(test)]

@@ -12,7 +12,9 @@ use serde_json::Value;
 use url::Url;
 
 use super::failure::Failure;
-use super::output::Output;
+use super::output::{Output, unexpected};
+use super::visible::visible;
+use crate::small_file;
 
 /// Where the gateway writes its first administrator's token by default.
 const DEFAULT_TOKEN_FILE: &str = "data/admin.token";
@@ -80,6 +82,9 @@ impl Speaker {
         if !matches!(remote.url.scheme(), "http" | "https") {
             return Err(Failure::usage(format!("--url: {} is neither http nor https", remote.url)));
         }
+        if remote.url.query().is_some() || remote.url.fragment().is_some() {
+            return Err(Failure::usage(format!("--url: {} has a query or a fragment", remote.url)));
+        }
         let settings = backend::Settings::new(&[], AddressRule { allow_private: true })
             .map_err(|error| Failure::refused(format!("cannot use TLS: {error}")))?;
         let settings = backend::Settings { answer: ANSWER_WITHIN, ..settings };
@@ -96,9 +101,16 @@ impl Speaker {
         self.call(Method::GET, path, None).await
     }
 
-    /// Sends a document and reads the answer. `path` may hold a query.
+    /// Deletes a thing. The answer may be empty.
+    pub(super) async fn delete(&self, path: &str) -> Result<Value, Failure> {
+        let (status, answer) = self.exchange(Method::DELETE, path, None).await?;
+        if answer.is_null() && status.is_success() { Ok(answer) } else { document(status, answer) }
+    }
+
+    /// Sends a document and reads the one that answers it. `path` may hold a query.
     ///
-    /// **Errors:** what the gateway refused, in its own words; that it cannot be reached.
+    /// **Errors:** what the gateway refused, in its own words; that it cannot be reached; that it answered
+    /// something else than a document.
     pub(super) async fn call(
         &self,
         method: Method,
@@ -106,10 +118,7 @@ impl Speaker {
         body: Option<&Value>,
     ) -> Result<Value, Failure> {
         let (status, answer) = self.exchange(method, path, body).await?;
-        if status.is_success() {
-            return Ok(answer);
-        }
-        Err(Failure::refused(refusal(status, &answer)))
+        document(status, answer)
     }
 
     /// Says whether something is there.
@@ -168,19 +177,6 @@ impl Speaker {
     }
 }
 
-/// Writes text as part of a URL's path; slashes stay.
-pub(super) fn in_path(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut url, byte| {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'+' | b'/' => {
-                url.push(byte.into())
-            }
-            _ => url.push_str(&format!("%{byte:02X}")),
-        }
-        url
-    })
-}
-
 /// Writes a query of those pairs that have a value.
 pub(super) fn query(pairs: &[(&str, Option<String>)]) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
@@ -196,7 +192,7 @@ pub(super) fn query(pairs: &[(&str, Option<String>)]) -> String {
 /// Finds the token: as given, else of the file given, else the local gateway's own. The last one is for a
 /// gateway on this machine only; no other gets to see it unasked.
 fn token(remote: &Remote) -> Result<Option<Secret>, Failure> {
-    let read = |file: &Path| std::fs::read_to_string(file).map(|text| Secret::new(text.trim()));
+    let read = |file: &Path| small_file::secret(file).map(Secret::new);
     if let Some(token) = &remote.token {
         return Ok(Some(Secret::new(token.trim())));
     }
@@ -213,6 +209,15 @@ fn token(remote: &Remote) -> Result<Option<Secret>, Failure> {
     Ok(if is_local { read(Path::new(DEFAULT_TOKEN_FILE)).ok() } else { None })
 }
 
+/// Takes the document out of an answer.
+fn document(status: http::StatusCode, answer: Value) -> Result<Value, Failure> {
+    match answer {
+        _ if !status.is_success() => Err(Failure::refused(refusal(status, &answer))),
+        Value::Object(_) => Ok(answer),
+        _ => Err(unexpected(&format!("a JSON object (it came with {status})"))),
+    }
+}
+
 /// Puts a problem document into words: its detail, or each bad field on a line of its own.
 fn refusal(status: http::StatusCode, answer: &Value) -> String {
     let detail = answer.get("detail").and_then(Value::as_str);
@@ -220,12 +225,12 @@ fn refusal(status: http::StatusCode, answer: &Value) -> String {
     let said = match (fields, detail) {
         (Some(fields), _) => {
             let part =
-                |field: &Value, key: &str| field.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
+                |field: &Value, key: &str| visible(field.get(key).and_then(Value::as_str).unwrap_or(""));
             let lines =
                 fields.iter().map(|one| format!("\n  {}: {}", part(one, "field"), part(one, "reason")));
             format!("the request is not valid:{}", lines.collect::<String>())
         }
-        (None, Some(detail)) => detail.to_owned(),
+        (None, Some(detail)) => visible(detail),
         (None, None) => format!("the gateway answered {status}"),
     };
     match status.as_u16() {

@@ -28,7 +28,10 @@ pub(super) fn run(given: &Given) -> Result<(), Failure> {
         .map_err(|error| Failure::refused(format!("cannot start: {error}")))?;
     let outcome = runtime.block_on(async {
         let running = app::start(&config).await?;
-        output::line(&running.announcement());
+        // A gateway that runs is worth more than the line about it.
+        if let Err(failure) = output::line(&running.announcement()) {
+            tracing::warn!("{}", failure.message);
+        }
         running.until_stopped().await
     });
     runtime.shutdown_timeout(CONTROL_GRACE);

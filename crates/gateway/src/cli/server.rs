@@ -6,8 +6,11 @@ use clap::{Args, Subcommand};
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::client::{Speaker, in_path, query};
+use super::address;
+use super::client::{Speaker, query};
 use super::failure::Failure;
+use super::output::unexpected;
+use crate::small_file;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -162,9 +165,9 @@ impl Action {
                     ("TOOLS", "num_tools"),
                     ("BACKEND", "proxy_pass_url"),
                 ];
-                output.table(&list, &["servers", "items"], &columns);
+                output.table(&list, "servers", &columns)?;
             }
-            Self::Show { path } => output.fields(&speaker.get(&address(&path)).await?),
+            Self::Show { path } => output.fields(&speaker.get(&address::of_server(&path)?).await?)?,
             Self::Register { path, backend_url, version, overwrite, shared, deployment, enable } => {
                 let mut body = Map::new();
                 shared.write(&mut body);
@@ -177,7 +180,7 @@ impl Action {
                 insert(&mut body, "overwrite", overwrite.then_some(true));
                 insert(&mut body, "is_enabled", enable.then_some(true));
                 let answer = speaker.call(Method::POST, "/api/servers/register", Some(&body.into())).await?;
-                output.done(&registered(&path, &answer), &answer);
+                output.done(&registered(&path, &answer)?, &answer)?;
             }
             Self::Edit { path, backend_url, shared, deployment } => {
                 let mut body = Map::new();
@@ -187,24 +190,26 @@ impl Action {
                 if body.is_empty() {
                     return Err(Failure::usage("nothing to edit; see switchyard server edit --help"));
                 }
-                let answer = speaker.call(Method::PATCH, &address(&path), Some(&body.into())).await?;
-                output.done(&format!("{path} is edited"), &answer);
+                let answer =
+                    speaker.call(Method::PATCH, &address::of_server(&path)?, Some(&body.into())).await?;
+                output.done(&format!("{path} is edited"), &answer)?;
             }
             Self::Enable { path } => toggle(speaker, &path, true).await?,
             Self::Disable { path } => toggle(speaker, &path, false).await?,
             Self::Delete { path } => {
-                let answer = speaker.call(Method::DELETE, &address(&path), None).await?;
-                output.done(&format!("{path} is deleted with all its versions"), &answer);
+                let answer = speaker.delete(&address::of_server(&path)?).await?;
+                output.done(&format!("{path} is deleted with all its versions"), &answer)?;
             }
             Self::Refresh { path } => {
-                let address = format!("{}/refresh", address(&path));
+                let address = format!("{}/refresh", address::of_server(&path)?);
                 let answer = speaker.call(Method::POST, &address, Some(&json!({}))).await?;
-                output.fields(&answer);
+                output.fields(&answer)?;
             }
             Self::Tools { path, version } => {
-                let address = format!("{}/tools{}", address(&path), query(&[("version", version)]));
+                let address =
+                    format!("{}/tools{}", address::of_server(&path)?, query(&[("version", version)]));
                 let list = speaker.get(&address).await?;
-                output.table(&list, &["tools", "items"], &[("TOOL", "name"), ("DESCRIPTION", "description")]);
+                output.table(&list, "tools", &[("TOOL", "name"), ("DESCRIPTION", "description")])?;
             }
         }
         Ok(())
@@ -249,35 +254,30 @@ pub(super) fn insert(body: &mut Map<String, Value>, name: &str, value: Option<im
     }
 }
 
-/// The REST address of a server.
-pub(super) fn address(path: &str) -> String {
-    format!("/api/servers/{}", in_path(path.trim_matches('/')))
-}
-
 /// Says what a registration did.
-pub(super) fn registered(path: &str, answer: &Value) -> String {
-    let text = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or_default();
+pub(super) fn registered(path: &str, answer: &Value) -> Result<String, Failure> {
+    let text = |key: &str| {
+        let text = answer.get(key).and_then(Value::as_str);
+        text.ok_or_else(|| unexpected(&format!("a registration with {key:?}")))
+    };
     if answer.get("is_new_version") == Some(&Value::Bool(true)) {
-        let label = text("version");
+        let label = text("version")?;
         let next = format!("make it active with: switchyard version use {path} {label}");
-        return format!("version {label} is added to {path}; {next}");
+        return Ok(format!("version {label} is added to {path}; {next}"));
     }
     let is_off = answer.get("is_enabled") == Some(&Value::Bool(false));
     let next =
         if is_off { format!("; route it with: switchyard server enable {path}") } else { String::new() };
-    format!("{}{next}", text("message"))
+    Ok(format!("{}{next}", text("message")?))
 }
 
 async fn toggle(speaker: &Speaker, path: &str, enabled: bool) -> Result<(), Failure> {
-    let address = format!("{}/toggle", address(path));
+    let address = format!("{}/toggle", address::of_server(path)?);
     let answer = speaker.call(Method::POST, &address, Some(&json!({ "enabled": enabled }))).await?;
     let word = if enabled { "enabled" } else { "disabled" };
-    speaker.output.done(&format!("{path} is {word}"), &answer);
-    Ok(())
+    speaker.output.done(&format!("{path} is {word}"), &answer)
 }
 
 fn secret(file: &std::path::Path) -> Result<String, Failure> {
-    let text = std::fs::read_to_string(file);
-    text.map(|text| text.trim().to_owned())
-        .map_err(|error| Failure::usage(format!("{}: {error}", file.display())))
+    small_file::secret(file).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))
 }

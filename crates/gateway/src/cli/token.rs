@@ -4,10 +4,12 @@ use clap::Subcommand;
 use http::Method;
 use serde_json::{Map, Value};
 
-use super::client::{Speaker, in_path, query};
+use super::address;
+use super::client::{Speaker, query};
 use super::failure::Failure;
-use super::output;
+use super::output::{self, Output, unexpected};
 use super::server::insert;
+use super::visible::visible;
 use crate::config::Span;
 
 const EXAMPLES: &str = "\
@@ -69,6 +71,10 @@ impl Action {
     pub(super) async fn run(self, speaker: &Speaker) -> Result<(), Failure> {
         match self {
             Self::Issue { subject, group, scope, expires_in, resource, admin, description } => {
+                if output::leads_nowhere() {
+                    let hint = "it is closed or the null device";
+                    return Err(Failure::refused(format!("standard output would lose the token: {hint}")));
+                }
                 let mut body = Map::new();
                 body.insert("subject".into(), subject.into());
                 insert(&mut body, "groups", (!group.is_empty()).then_some(group));
@@ -78,11 +84,7 @@ impl Action {
                 insert(&mut body, "admin", admin.then_some(true));
                 insert(&mut body, "description", description);
                 let answer = speaker.call(Method::POST, "/api/tokens", Some(&body.into())).await?;
-                match answer.get("token").and_then(Value::as_str) {
-                    // The token alone, so that it can be sent to a file.
-                    Some(token) if !speaker.output.is_json => output::line(token),
-                    _ => speaker.output.json(&answer),
-                }
+                print(speaker.output, &answer)?;
             }
             Self::List { subject, all, limit, offset } => {
                 let number = |number: Option<usize>| number.map(|number| number.to_string());
@@ -103,16 +105,28 @@ impl Action {
                     ("EXPIRES", "expires_at"),
                     ("REVOKED", "revoked_at"),
                 ];
-                speaker.output.table(&list, &["tokens", "items"], &columns);
+                speaker.output.table(&list, "tokens", &columns)?;
             }
             Self::Revoke { id } => {
-                let address = format!("/api/tokens/{}", in_path(&id));
-                let answer = speaker.call(Method::DELETE, &address, None).await?;
-                speaker.output.done(&format!("token {id} is revoked"), &answer);
+                let answer = speaker.delete(&address::of_token(&id)?).await?;
+                speaker.output.done(&format!("token {id} is revoked"), &answer)?;
             }
         }
         Ok(())
     }
+}
+
+/// Prints a new token alone, so that it can be sent to a file. One that could not be printed is good all the
+/// same, so it is said how to be rid of it.
+fn print(output: Output, answer: &Value) -> Result<(), Failure> {
+    let token = answer.get("token").and_then(Value::as_str);
+    let token = token.ok_or_else(|| unexpected("a token that was issued, with \"token\""))?;
+    let printed = if output.is_json { output.json(answer) } else { output::line(&visible(token)) };
+    printed.map_err(|failure| {
+        let id = answer.get("id").and_then(Value::as_str).unwrap_or_default();
+        let hint = format!("the token is issued but lost; revoke it with: switchyard token revoke {id}");
+        Failure { message: format!("{}; {}", failure.message, visible(&hint)), ..failure }
+    })
 }
 
 fn seconds(text: &str) -> Result<u64, String> {

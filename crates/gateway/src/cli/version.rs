@@ -4,9 +4,10 @@ use clap::Subcommand;
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::client::{Speaker, in_path, query};
+use super::address;
+use super::client::{Speaker, query};
 use super::failure::Failure;
-use super::server::{self, Deployment, insert, registered};
+use super::server::{Deployment, insert, registered};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -90,7 +91,7 @@ impl Action {
         let output = speaker.output;
         match self {
             Self::List { path } => {
-                let list = speaker.get(&format!("{}/versions", server::address(&path))).await?;
+                let list = speaker.get(&format!("{}/versions", address::of_server(&path)?)).await?;
                 let columns = [
                     ("VERSION", "version"),
                     ("ACTIVE", "is_default"),
@@ -99,26 +100,28 @@ impl Action {
                     ("REPORTS", "mcp_server_version"),
                     ("BACKEND", "proxy_pass_url"),
                 ];
-                output.table(&list, &["versions", "items"], &columns);
+                output.table(&list, "versions", &columns)?;
             }
             Self::Add { path, label, backend_url, deployment } => {
                 let mut body = Map::new();
                 deployment.write(&mut body)?;
                 // A registration of an unknown path would make a server, which nobody asked for here.
-                speaker.get(&server::address(&path)).await?;
+                speaker.get(&address::of_server(&path)?).await?;
                 body.insert("path".into(), path.clone().into());
                 body.insert("version".into(), label.into());
                 body.insert("proxy_pass_url".into(), backend_url.into());
                 let answer = speaker.call(Method::POST, "/api/servers/register", Some(&body.into())).await?;
-                output.done(&registered(&path, &answer), &answer);
+                output.done(&registered(&path, &answer)?, &answer)?;
             }
-            Self::Show { path, label } => output.fields(&speaker.get(&address(&path, &label)).await?),
+            Self::Show { path, label } => {
+                output.fields(&speaker.get(&address::of_version(&path, &label)?).await?)?
+            }
             Self::Use { path, label, preflight } => {
-                let address = format!("{}/versions/default", server::address(&path));
+                let address = format!("{}/versions/default", address::of_server(&path)?);
                 let mut body = Map::from_iter([("version".to_owned(), Value::from(label.clone()))]);
                 insert(&mut body, "preflight", preflight.then_some(true));
                 let answer = speaker.call(Method::PUT, &address, Some(&body.into())).await?;
-                output.done(&format!("{label} is the active version of {path}"), &answer);
+                output.done(&format!("{label} is the active version of {path}"), &answer)?;
             }
             Self::Edit { path, label, backend_url, deployment } => {
                 let mut body = Map::new();
@@ -127,24 +130,21 @@ impl Action {
                 if body.is_empty() {
                     return Err(Failure::usage("nothing to edit; see switchyard version edit --help"));
                 }
-                let answer = speaker.call(Method::PATCH, &address(&path, &label), Some(&json!(body))).await?;
-                output.done(&format!("{path} {label} is edited"), &answer);
+                let answer = speaker
+                    .call(Method::PATCH, &address::of_version(&path, &label)?, Some(&json!(body)))
+                    .await?;
+                output.done(&format!("{path} {label} is edited"), &answer)?;
             }
             Self::Remove { path, label, force } => {
                 let query = query(&[("force", force.then(|| "true".into()))]);
-                let address = format!("{}{query}", address(&path, &label));
-                let answer = speaker.call(Method::DELETE, &address, None).await?;
-                output.done(&format!("{path} {label} is removed"), &answer);
+                let address = format!("{}{query}", address::of_version(&path, &label)?);
+                let answer = speaker.delete(&address).await?;
+                output.done(&format!("{path} {label} is removed"), &answer)?;
             }
             Self::Diff { path, from, to } => {
-                let address = format!("{}/diff/{}", address(&path, &from), in_path(&to));
-                output.fields(&speaker.get(&address).await?);
+                output.fields(&speaker.get(&address::of_diff(&path, &from, &to)?).await?)?;
             }
         }
         Ok(())
     }
-}
-
-fn address(path: &str, label: &str) -> String {
-    format!("{}/versions/{}", server::address(path), in_path(label))
 }

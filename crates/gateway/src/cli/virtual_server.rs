@@ -8,9 +8,11 @@ use clap::Subcommand;
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::client::{Speaker, in_path, query};
+use super::address;
+use super::client::{Speaker, query};
 use super::failure::Failure;
 use super::server::insert;
+use crate::small_file;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -138,13 +140,13 @@ impl Action {
                     ("SCOPES", "required_scopes"),
                     ("DESCRIPTION", "description"),
                 ];
-                output.table(&list, &["virtual_servers", "items"], &columns);
+                output.table(&list, "virtual_servers", &columns)?;
             }
-            Self::Show { slug } => output.fields(&speaker.get(&address(&slug)).await?),
+            Self::Show { slug } => output.fields(&speaker.get(&address(&slug)?).await?)?,
             Self::Create { slug, name, description, tag, scope, tool, tool_scope, enable } => {
-                let mut body = Map::new();
-                body.insert("path".into(), format!("/virtual/{}", bare(&slug)).into());
-                body.insert("server_name".into(), name.unwrap_or_else(|| bare(&slug).to_owned()).into());
+                let (slug, mut body) = (address::slug(&slug)?, Map::new());
+                body.insert("path".into(), slug.path().into());
+                body.insert("server_name".into(), name.unwrap_or_else(|| slug.to_string()).into());
                 insert(&mut body, "description", description);
                 insert(&mut body, "tags", (!tag.is_empty()).then_some(tag));
                 insert(&mut body, "required_scopes", (!scope.is_empty()).then_some(scope));
@@ -152,17 +154,18 @@ impl Action {
                 body.insert("tool_scope_overrides".into(), row::overrides(&tool_scope));
                 body.insert("is_enabled".into(), enable.into());
                 let answer = speaker.call(Method::POST, "/api/virtual-servers", Some(&body.into())).await?;
-                output.done(&format!("/virtual/{} is created", bare(&slug)), &answer);
+                output.done(&format!("{} is created", slug.path()), &answer)?;
             }
             Self::ApplyFile { file } => apply(speaker, &file).await?,
             Self::Enable { slug } => toggle(speaker, &slug, true).await?,
             Self::Disable { slug } => toggle(speaker, &slug, false).await?,
             Self::Delete { slug } => {
-                let answer = speaker.call(Method::DELETE, &address(&slug), None).await?;
-                output.done(&format!("/virtual/{} is deleted", bare(&slug)), &answer);
+                let slug = address::slug(&slug)?;
+                let answer = speaker.delete(&address::of_virtual_server(&slug)?).await?;
+                output.done(&format!("{} is deleted", slug.path()), &answer)?;
             }
             Self::Tools { slug } => {
-                let list = speaker.get(&format!("{}/tools", address(&slug))).await?;
+                let list = speaker.get(&format!("{}/tools", address(&slug)?)).await?;
                 let columns = [
                     ("TOOL", "name"),
                     ("SERVER", "backend_server_path"),
@@ -171,17 +174,20 @@ impl Action {
                     ("MISSING", "missing"),
                     ("SCOPES", "required_scopes"),
                 ];
-                output.table(&list, &["tools", "items"], &columns);
+                output.table(&list, "tools", &columns)?;
             }
             Self::Preview { slug, subject, group, scope } => {
                 let words = |words: Vec<String>| (!words.is_empty()).then(|| words.join(","));
                 let query = query(&[("as", subject), ("groups", words(group)), ("scopes", words(scope))]);
-                output.fields(&speaker.get(&format!("{}/preview{query}", address(&slug))).await?);
+                output.fields(&speaker.get(&format!("{}/preview{query}", address(&slug)?)).await?)?;
             }
         }
         Ok(())
     }
 }
+
+/// Longest description of a virtual server; the gateway takes no longer bodies.
+const MAX_DESCRIPTION_BYTES: u64 = 4 << 20;
 
 /// Members of a shown document that are the gateway's own and no part of a description.
 const NOT_WRITTEN: [&str; 9] = [
@@ -198,9 +204,9 @@ const NOT_WRITTEN: [&str; 9] = [
 
 async fn apply(speaker: &Speaker, file: &std::path::Path) -> Result<(), Failure> {
     let text = if file.as_os_str() == "-" {
-        std::io::read_to_string(std::io::stdin())
+        small_file::text(std::io::stdin().lock(), MAX_DESCRIPTION_BYTES)
     } else {
-        std::fs::read_to_string(file)
+        std::fs::File::open(file).and_then(|file| small_file::text(file, MAX_DESCRIPTION_BYTES))
     };
     let text = text.map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
     let body: Value = serde_json::from_str(&text)
@@ -209,35 +215,29 @@ async fn apply(speaker: &Speaker, file: &std::path::Path) -> Result<(), Failure>
         return Err(Failure::usage(format!("{} holds no JSON object", file.display())));
     };
     NOT_WRITTEN.iter().for_each(|name| drop(body.remove(*name)));
-    let Some(path) = body.get("path").and_then(Value::as_str).map(str::to_owned) else {
+    let Some(slug) = body.get("path").and_then(Value::as_str).map(address::slug).transpose()? else {
         return Err(Failure::usage(format!(
             "{} names no \"path\", for example /virtual/dev-tools",
             file.display()
         )));
     };
-    let (body, address) = (Value::from(body), address(&path));
+    let (body, address) = (Value::from(body), address::of_virtual_server(&slug)?);
     let (answer, word) = if speaker.is_there(&address).await? {
         (speaker.call(Method::PUT, &address, Some(&body)).await?, "replaced")
     } else {
         (speaker.call(Method::POST, "/api/virtual-servers", Some(&body)).await?, "created")
     };
-    speaker.output.done(&format!("/virtual/{} is {word}", bare(&path)), &answer);
-    Ok(())
+    speaker.output.done(&format!("{} is {word}", slug.path()), &answer)
 }
 
 async fn toggle(speaker: &Speaker, slug: &str, enabled: bool) -> Result<(), Failure> {
-    let address = format!("{}/toggle", address(slug));
+    let slug = address::slug(slug)?;
+    let address = format!("{}/toggle", address::of_virtual_server(&slug)?);
     let answer = speaker.call(Method::POST, &address, Some(&json!({ "enabled": enabled }))).await?;
     let word = if enabled { "enabled" } else { "disabled" };
-    speaker.output.done(&format!("/virtual/{} is {word}", bare(slug)), &answer);
-    Ok(())
+    speaker.output.done(&format!("{} is {word}", slug.path()), &answer)
 }
 
-fn address(slug: &str) -> String {
-    format!("/api/virtual-servers/{}", in_path(bare(slug)))
-}
-
-/// Takes `dev-tools` and `/virtual/dev-tools` alike.
-fn bare(slug: &str) -> &str {
-    slug.trim_matches('/').trim_start_matches("virtual/")
+fn address(slug: &str) -> Result<String, Failure> {
+    address::of_virtual_server(&address::slug(slug)?)
 }

@@ -182,8 +182,19 @@ pub(crate) fn folder(toml: &str) -> TempDir {
 
 /// Runs the program to its end.
 pub(crate) async fn run(folder: &Path, arguments: &[&str]) -> Ran {
+    run_into(folder, arguments, Stdio::piped()).await
+}
+
+/// Runs the program to its end, what it says going to `out`.
+pub(crate) async fn run_into(folder: &Path, arguments: &[&str], out: impl Into<Stdio>) -> Ran {
     let mut command = program(folder, arguments);
-    let running = tokio::task::spawn_blocking(move || command.output());
+    command.stdout(out).stderr(Stdio::piped());
+    let running = tokio::task::spawn_blocking(move || {
+        let child = command.spawn();
+        // The command holds an end of the pipe, which must not outlive it here.
+        drop(command);
+        child.and_then(std::process::Child::wait_with_output)
+    });
     let Output { status, stdout, stderr } =
         tokio::time::timeout(PATIENCE, running).await.expect("the command ends").unwrap().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();

@@ -1,5 +1,9 @@
 //! The management commands against a running gateway.
 
+mod answers;
+mod arguments;
+mod output;
+
 use serde_json::{Value, json};
 use testkit::LegacyBackend;
 

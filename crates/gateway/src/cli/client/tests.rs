@@ -1,20 +1,8 @@
-//! Addresses and refusals as the client writes them.
+//! Queries and refusals as the client writes them.
 
 use serde_json::json;
 
 use super::*;
-
-#[test]
-fn paths_are_escaped_and_keep_their_slashes() {
-    for (text, expected) in [
-        ("/team/github", "/team/github"),
-        ("/a b?c#d", "/a%20b%3Fc%23d"),
-        ("v1.0.0+x", "v1.0.0+x"),
-        ("é", "%C3%A9"),
-    ] {
-        assert_eq!(in_path(text), expected);
-    }
-}
 
 #[test]
 fn queries_hold_what_has_a_value() {
@@ -33,9 +21,28 @@ fn refusals_are_told_in_the_gateways_words() {
             json!({"detail": "x", "errors": [{"field": "path", "reason": "is required"}, {"field": "b", "reason": "c"}]}),
             "the request is not valid:\n  path: is required\n  b: c",
         ),
+        (400, json!({"detail": "\u{1b}[2Jgone\nError: none"}), "\\u{1b}[2Jgone\\nError: none"),
     ];
     for (status, answer, expected) in cases {
         let said = refusal(http::StatusCode::from_u16(status).expect("a status"), &answer);
         assert!(said.starts_with(expected), "{said}");
+    }
+}
+
+#[test]
+fn only_an_object_is_a_document() {
+    let of = |status: u16, answer| {
+        let status = http::StatusCode::from_u16(status).expect("a status");
+        document(status, answer).map_err(|failure| (failure.status, failure.message))
+    };
+    assert_eq!(of(200, json!({"a": 1})), Ok(json!({"a": 1})));
+    for (status, answer, expected) in [
+        (200, json!([]), "not a JSON object"),
+        (200, json!("ok"), "not a JSON object"),
+        (204, json!(null), "(it came with 204 No Content)"),
+        (302, json!({}), "the gateway answered 302"),
+    ] {
+        let (status, said) = of(status, answer).expect_err(expected);
+        assert!(status == 1 && said.contains(expected), "{said}");
     }
 }
