@@ -1,6 +1,7 @@
 //! Where a version lives: its URL, how it is spoken to, and the credentials it wants.
 
 use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 use zeroize::Zeroizing;
@@ -91,10 +92,10 @@ impl Endpoint {
         match url.host() {
             None => return invalid("names no host"),
             Some(Host::Ipv4(address)) if is_forbidden(address.into()) => {
-                return invalid("is a link-local, metadata or unspecified address, which is never allowed");
+                return invalid("is a link-local, metadata or reserved address, which is never allowed");
             }
             Some(Host::Ipv6(address)) if is_forbidden(address.into()) => {
-                return invalid("is a link-local, metadata or unspecified address, which is never allowed");
+                return invalid("is a link-local, metadata or reserved address, which is never allowed");
             }
             Some(Host::Domain(name)) if is_metadata_name(name) => {
                 return invalid("is a cloud metadata host, which is never allowed");
@@ -108,20 +109,21 @@ impl Endpoint {
     }
 }
 
-/// Says whether an address must never be connected to: link-local, cloud metadata, unspecified, multicast.
+/// Says whether an address must never be connected to: link-local, cloud metadata, unspecified, multicast, reserved;
+/// also where an IPv6 address leads to such a one.
 pub fn is_forbidden(address: std::net::IpAddr) -> bool {
     use std::net::IpAddr;
     match address {
         IpAddr::V4(v4) => {
-            v4.is_link_local() || v4.is_unspecified() || v4.is_broadcast() || v4.is_multicast()
-                // Metadata service of Alibaba Cloud; the others are link-local.
-                || v4.octets() == [100, 100, 100, 200]
+            let [first, ..] = v4.octets();
+            // "This network" (RFC 791) and what is kept for later, with broadcast (RFC 1112).
+            v4.is_link_local() || v4.is_multicast() || first == 0 || first >= 240
+                // Metadata services that are not link-local: of Alibaba, Oracle and Azure.
+                || matches!(v4.octets(), [100, 100, 100, 200] | [192, 0, 0, 192] | [168, 63, 129, 16])
         }
         IpAddr::V6(v6) => {
-            if let Some(v4) = embedded_v4(v6) {
-                return is_forbidden(v4.into());
-            }
-            v6.is_unicast_link_local() || v6.is_unspecified() || v6.is_multicast()
+            embedded_v4(v6).into_iter().flatten().any(|v4| is_forbidden(v4.into()))
+                || v6.is_unicast_link_local() || v6.is_unspecified() || v6.is_multicast()
                 // Metadata service of AWS over IPv6.
                 || v6.segments() == [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254]
         }
@@ -133,20 +135,31 @@ pub fn is_private(address: std::net::IpAddr) -> bool {
     use std::net::IpAddr;
     match address {
         IpAddr::V4(v4) => v4.is_loopback() || v4.is_private(),
-        IpAddr::V6(v6) => match embedded_v4(v6) {
-            Some(v4) => is_private(v4.into()),
-            None => v6.is_loopback() || v6.is_unique_local(),
-        },
+        IpAddr::V6(v6) => {
+            let leads_there = embedded_v4(v6).into_iter().flatten().any(|v4| is_private(v4.into()));
+            leads_there || v6.is_loopback() || v6.is_unique_local()
+        }
     }
 }
 
-/// Returns the IPv4 address that an IPv6 one leads to: mapped, or through a translator (RFC 6052, `64:ff9b::/96`).
-fn embedded_v4(address: std::net::Ipv6Addr) -> Option<std::net::Ipv4Addr> {
-    let translated = match address.segments() {
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some((u32::from(high) << 16 | u32::from(low)).into()),
-        _ => None,
-    };
-    address.to_ipv4_mapped().or(translated)
+/// Returns the IPv4 addresses that an IPv6 one may lead to: mapped or compatible (RFC 4291), through 6to4 (RFC 3056),
+/// or through a translator (RFC 6052, RFC 8215). Of a translator's local prefix nobody knows where it keeps the
+/// address, so both places count.
+fn embedded_v4(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
+    let join = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
+    match address.segments() {
+        // Unspecified and loopback are addresses of their own.
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => [None, None],
+        [0, 0, 0, 0, 0, 0 | 0xffff, high, low] => [Some(join(high, low)), None],
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => [Some(join(high, low)), None],
+        [0x64, 0xff9b, 1, early, middle, late, high, low] => {
+            let parted = join(early, (middle & 0xff) << 8 | late >> 8);
+            // What holds nothing is not where the address is kept.
+            [parted, join(high, low)].map(|one| Some(one).filter(|one| !one.is_unspecified()))
+        }
+        [0x2002, high, low, ..] => [Some(join(high, low)), None],
+        _ => [None, None],
+    }
 }
 
 fn is_private_host(host: &Host<&str>) -> bool {

@@ -64,6 +64,16 @@ fn addresses_that_are_never_allowed() {
         "[::ffff:169.254.169.254]",
         "[::ffff:0.0.0.0]",
         "[64:ff9b::169.254.169.254]",
+        "192.0.0.192",
+        "168.63.129.16",
+        "240.0.0.1",
+        "0.1.2.3",
+        "[::169.254.169.254]",
+        "[::ffff:168.63.129.16]",
+        "[2002:a9fe:a9fe::1]",
+        "[2002:c000:c0::]",
+        "[64:ff9b:1:a9fe:a9:fe00::]",
+        "[64:ff9b:1::169.254.169.254]",
         "metadata",
         "metadata.google.internal",
         "Metadata.Google.Internal.",
@@ -89,6 +99,10 @@ fn private_addresses_may_be_denied() {
         "[fd12::1]",
         "[::ffff:10.0.0.1]",
         "[64:ff9b::7f00:1]",
+        "[64:ff9b:1::10.0.0.1]",
+        "[64:ff9b:1:a00:0:100::]",
+        "[::127.0.0.1]",
+        "[2002:7f00:1::]",
         "localhost",
         "LOCALHOST.",
         "mcp.localhost",
@@ -97,9 +111,16 @@ fn private_addresses_may_be_denied() {
         check(STRICT, &url, Err("the configuration denies"));
         assert!(Endpoint::parse_url("url", &url, OPEN).is_ok(), "{host}");
     }
-    for host in
-        ["8.8.8.8", "172.32.0.1", "[2001:db8::1]", "example.com", "notlocalhost", "localhost.example.com"]
-    {
+    for host in [
+        "8.8.8.8",
+        "172.32.0.1",
+        "[2001:db8::1]",
+        "[64:ff9b:1::8.8.8.8]",
+        "[2002:808:808::1]",
+        "example.com",
+        "notlocalhost",
+        "localhost.example.com",
+    ] {
         assert!(Endpoint::parse_url("url", &format!("http://{host}/mcp"), STRICT).is_ok(), "{host}");
     }
 }
