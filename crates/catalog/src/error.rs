@@ -27,6 +27,16 @@ pub enum Refusal {
         /// The name.
         name: String,
     },
+    /// A record is there that cannot be read, so nothing is written over it.
+    #[error("there is a record of {name} that cannot be read ({reason}); {remedy}")]
+    Unreadable {
+        /// What the record is of.
+        name: String,
+        /// Why it cannot be read.
+        reason: String,
+        /// What to do about it.
+        remedy: String,
+    },
     /// The active version cannot be removed.
     #[error("version {label} is the active version of {path}; make another version active first")]
     Active {

@@ -11,11 +11,13 @@ pub mod error;
 mod invalid;
 pub mod inventory;
 pub mod name;
+pub mod prose;
 pub mod rating;
 mod scope;
 pub mod server;
 pub mod time;
 pub mod token;
+pub mod unreadable;
 pub mod virtual_server;
 
 use std::collections::{BTreeMap, HashMap};
@@ -27,6 +29,7 @@ use name::{ServerPath, Slug, VersionLabel};
 use rating::{Rated, Ratings};
 use server::Server;
 use token::{IssuedToken, TokenId};
+use unreadable::Place;
 use virtual_server::VirtualServer;
 
 /// Everything the registry knows at one revision.
@@ -50,6 +53,8 @@ pub struct Catalog {
     pub tokens: Arc<BTreeMap<TokenId, Arc<IssuedToken>>>,
     /// Ratings of what was rated.
     pub ratings: Arc<BTreeMap<Rated, Arc<Ratings>>>,
+    /// Where a stored record cannot be read, and why. Not part of any other section.
+    pub unreadable: Arc<BTreeMap<Place, String>>,
 }
 
 /// Names one version of one server.

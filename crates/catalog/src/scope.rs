@@ -17,6 +17,9 @@ impl Scope {
             let rule = "must be 1 to 256 printable ASCII characters without blanks, quotes or backslashes";
             return Err(Invalid::new(field, format!("{text:?} {rule}")));
         }
+        if matches!(text, "." | "..") {
+            return Err(Invalid::new(field, format!("{text:?} has a meaning of its own in URLs")));
+        }
         Ok(Self(text.into()))
     }
 

@@ -1,6 +1,6 @@
 //! Virtual servers: tools picked from servers, under aliases and pins, with scopes; and their checks.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::Catalog;
 use crate::invalid::Invalid;
@@ -10,6 +10,9 @@ use crate::time::Timestamp;
 
 /// Most mappings of one virtual server. Clients cope with far fewer; the bound keeps a list answer in memory.
 pub const MAX_MAPPINGS: usize = 2000;
+
+/// Most overrides of one virtual server: one for each mapping.
+pub const MAX_OVERRIDES: usize = MAX_MAPPINGS;
 
 /// An endpoint composed of tools of servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +50,7 @@ pub struct VirtualServer {
 }
 
 /// One row: a tool of a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mapping {
     /// The tool's original name.
     pub tool: String,
@@ -80,14 +83,10 @@ impl Mapping {
 impl VirtualServer {
     /// Returns the scopes that overrides add for a mapping, without duplicates.
     pub fn tool_scopes(&self, mapping: &Mapping) -> Vec<Scope> {
-        let mut scopes: Vec<Scope> = Vec::new();
+        let mut seen: HashSet<&Scope> = HashSet::new();
         let is_meant = |one: &&ScopeOverride| one.name == mapping.exposed() || one.name == mapping.tool;
-        for scope in self.overrides.iter().filter(is_meant).flat_map(|one| &one.required_scopes) {
-            if !scopes.contains(scope) {
-                scopes.push(scope.clone());
-            }
-        }
-        scopes
+        let meant = self.overrides.iter().filter(is_meant).flat_map(|one| &one.required_scopes);
+        meant.filter(|scope| seen.insert(scope)).cloned().collect()
     }
 
     /// Checks everything against the catalog and reports all faults at once; returns warnings.
@@ -99,6 +98,14 @@ impl VirtualServer {
         if self.mappings.len() > MAX_MAPPINGS {
             faults.push(Invalid::new("tool_mappings", format!("has more than {MAX_MAPPINGS} rows")));
         }
+        if self.overrides.len() > MAX_OVERRIDES {
+            let reason = format!("has more than {MAX_OVERRIDES} rows");
+            faults.push(Invalid::new("tool_scope_overrides", reason));
+        }
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let kept: HashSet<&Mapping> = kept.into_iter().flat_map(|old| &old.mappings).collect();
         let mut seen: HashMap<&str, usize> = HashMap::new();
         for (index, mapping) in self.mappings.iter().enumerate() {
             let field = |name: &str| format!("tool_mappings[{index}].{name}");
@@ -117,13 +124,14 @@ impl VirtualServer {
                 faults.push(Invalid::new(field("alias"), reason));
             }
             if let Err(fault) = self.check_source(catalog, mapping, index)
-                && !kept.is_some_and(|old| old.mappings.contains(mapping))
+                && !kept.contains(mapping)
             {
                 faults.push(fault);
             }
         }
+        let named: HashSet<&str> = self.mappings.iter().flat_map(|row| [row.exposed(), &row.tool]).collect();
         for (index, one) in self.overrides.iter().enumerate() {
-            if !self.mappings.iter().any(|m| m.exposed() == one.name || m.tool == one.name) {
+            if !named.contains(&*one.name) {
                 let reason = format!("{:?} is no exposed or original name of a mapped tool", one.name);
                 faults.push(Invalid::new(format!("tool_scope_overrides[{index}].tool_alias"), reason));
             }

@@ -13,3 +13,11 @@ fn scopes() {
         assert!(invalid.to_string().starts_with("scope: "), "{invalid}");
     }
 }
+
+#[test]
+fn names_that_urls_swallow_are_refused() {
+    for bad in [".", ".."] {
+        assert!(Scope::parse("name", bad).is_err(), "{bad}");
+    }
+    Scope::parse("name", "...").expect("an ordinary name");
+}

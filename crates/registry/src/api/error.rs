@@ -101,7 +101,9 @@ impl From<Refusal> for Problem {
             Refusal::Invalid(faults) => faults.into(),
             Refusal::NoSuch { known, .. } if known.is_empty() => Self::new(StatusCode::NOT_FOUND, detail),
             Refusal::NoSuch { known, .. } => Self::new(StatusCode::NOT_FOUND, detail).with("known", known),
-            Refusal::Exists { .. } | Refusal::Active { .. } => Self::new(StatusCode::CONFLICT, detail),
+            Refusal::Exists { .. } | Refusal::Unreadable { .. } | Refusal::Active { .. } => {
+                Self::new(StatusCode::CONFLICT, detail)
+            }
             Refusal::Pinned { by, .. } => {
                 let slugs: Vec<_> = by.iter().map(|slug| slug.path()).collect();
                 Self::new(StatusCode::CONFLICT, detail).with("virtual_servers", slugs)

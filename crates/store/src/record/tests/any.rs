@@ -207,7 +207,7 @@ fn labels() -> impl Strategy<Value = VersionLabel> {
 }
 
 fn scopes() -> impl Strategy<Value = Scope> {
-    "[!#-\\[\\]-~]{1,40}".prop_map(|scope| Scope::parse("scope", &scope).unwrap())
+    "[!#-\\[\\]-~]{1,40}".prop_filter_map("a sound scope", |scope| Scope::parse("scope", &scope).ok())
 }
 
 fn eras() -> impl Strategy<Value = Era> {
