@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use catalog::Catalog;
+use routing::compile::LeftOut;
 
 use crate::{Registry, metrics};
 
@@ -14,7 +15,11 @@ impl Registry {
     /// Compiles a catalog and puts it in force. Only for whoever holds the write lock, or at the start.
     pub(crate) fn publish(&self, catalog: Catalog) {
         let previous = self.parts.live.full();
-        let compiled = routing::compile::compile(&catalog, Some(&previous));
+        let mut compiled = routing::compile::compile(&catalog, Some(&previous));
+        let damaged = catalog.unreadable.iter();
+        let damaged =
+            damaged.map(|(place, reason)| LeftOut { what: place.to_string(), reason: reason.clone() });
+        compiled.left_out.splice(0..0, damaged);
         metrics::published(catalog.revision, compiled.left_out.len());
         let catalog = Arc::new(catalog);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = catalog.clone();
@@ -54,10 +59,10 @@ impl Registry {
         Ok(())
     }
 
-    fn note_left_out(&self, left_out: Vec<routing::compile::LeftOut>) {
+    fn note_left_out(&self, left_out: Vec<LeftOut>) {
         let mut kept = self.left_out.write().unwrap_or_else(PoisonError::into_inner);
         for one in left_out.iter().filter(|one| !kept.contains(one)) {
-            tracing::warn!(what = %one.what, reason = %one.reason, "left out of the routing table");
+            tracing::warn!(what = ?one.what, reason = ?one.reason, "left out of the routing table");
         }
         *kept = left_out;
     }

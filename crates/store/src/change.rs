@@ -8,6 +8,7 @@ use catalog::name::{ServerPath, Slug, VersionLabel};
 use catalog::rating::{Rated, Stars};
 use catalog::server::Server;
 use catalog::token::{IssuedToken, TokenId};
+use catalog::unreadable::Place;
 use catalog::virtual_server::VirtualServer;
 use catalog::{Catalog, VersionKey};
 
@@ -122,12 +123,14 @@ impl Edit {
     fn apply_to(&self, catalog: &mut Catalog) {
         match self {
             Self::PutServer { server, removed, .. } => {
+                clear(catalog, &Place::Server(server.path.clone()));
                 Arc::make_mut(&mut catalog.servers).insert(server.path.clone(), server.clone());
                 for label in removed {
                     drop_inventory(catalog, &VersionKey::new(&server.path, label));
                 }
             }
             Self::DeleteServer(path) => {
+                clear(catalog, &Place::Server(path.clone()));
                 let Some(server) = Arc::make_mut(&mut catalog.servers).remove(path) else { return };
                 drop_ratings(catalog, &Rated::Server(path.clone()));
                 for version in server.versions() {
@@ -141,16 +144,20 @@ impl Edit {
                 }
             }
             Self::PutVirtualServer(one) => {
+                clear(catalog, &Place::VirtualServer(one.slug.clone()));
                 Arc::make_mut(&mut catalog.virtual_servers).insert(one.slug.clone(), one.clone());
             }
             Self::DeleteVirtualServer(slug) => {
+                clear(catalog, &Place::VirtualServer(slug.clone()));
                 Arc::make_mut(&mut catalog.virtual_servers).remove(slug);
                 drop_ratings(catalog, &Rated::VirtualServer(slug.clone()));
             }
             Self::PutGroup(group) => {
+                clear(catalog, &Place::Group(group.name.clone()));
                 Arc::make_mut(&mut catalog.groups).insert(group.name.clone(), group.clone());
             }
             Self::DeleteGroup(name) => {
+                clear(catalog, &Place::Group(name.clone()));
                 Arc::make_mut(&mut catalog.groups).remove(name);
             }
             Self::PutScope(scope, description) => {
@@ -160,9 +167,11 @@ impl Edit {
                 Arc::make_mut(&mut catalog.scopes).remove(scope);
             }
             Self::PutToken(token) => {
+                clear(catalog, &Place::Token(token.id.clone()));
                 Arc::make_mut(&mut catalog.tokens).insert(token.id.clone(), token.clone());
             }
             Self::DeleteToken(id) => {
+                clear(catalog, &Place::Token(id.clone()));
                 Arc::make_mut(&mut catalog.tokens).remove(id);
             }
             Self::PutRating { rated, user, stars } => {
@@ -176,6 +185,13 @@ impl Edit {
                 }
             }
         }
+    }
+}
+
+/// Forgets a record that could not be read and is written over or deleted.
+fn clear(catalog: &mut Catalog, place: &Place) {
+    if catalog.unreadable.contains_key(place) {
+        Arc::make_mut(&mut catalog.unreadable).remove(place);
     }
 }
 

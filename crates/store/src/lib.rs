@@ -33,7 +33,8 @@ pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send +
 /// - A change is stored whole or not at all, also when the process is killed or the power fails. What
 ///   `apply` has acknowledged is there after a restart.
 /// - Expectations are checked in the same transaction that writes.
-/// - A row that cannot be read costs only itself: it is logged and left out of what `load` returns.
+/// - A row that cannot be read costs only itself: it is logged, left out of the section it belongs to, and named in
+///   `Catalog::unreadable`. A token in such a row counts as revoked.
 /// - Sessions are a convenience. Losing some of them is no error; keeping an expired one is.
 ///
 /// Dropping a future does not undo what it asked for: a change may still be stored.

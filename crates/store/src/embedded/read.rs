@@ -1,13 +1,14 @@
-//! Rows to a catalog. A row that cannot be read is logged and left out.
+//! Rows to a catalog. A row that cannot be read is logged, named and left out.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use catalog::access::Scope;
 use catalog::inventory::Inventory;
-use catalog::name::{ServerPath, VersionLabel};
+use catalog::name::{ServerPath, Slug, VersionLabel};
 use catalog::rating::Rated;
 use catalog::server::{Server, Version};
+use catalog::unreadable::Place;
 use catalog::{Catalog, VersionKey};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params, Row};
@@ -18,11 +19,18 @@ use crate::record::{
     Unreadable, VersionRecord, VirtualServerRecord,
 };
 
+/// Says what a row is the record of.
+type Naming<'a> = &'a dyn Fn(&Row<'_>) -> Option<Place>;
+
+/// What could not be read, and why.
+type Damaged = BTreeMap<Place, String>;
+
 /// Reads everything, as it was at one moment.
 pub(super) fn load(connection: &mut Connection, sealer: &dyn Sealer) -> Result<Catalog, Error> {
     let rows = connection.transaction()?;
-    let servers = servers(&rows, sealer)?;
-    let inventories = inventories(&rows, &servers)?;
+    let mut damaged = Damaged::new();
+    let servers = servers(&rows, sealer, &mut damaged)?;
+    let inventories = inventories(&rows, &servers, &mut damaged)?;
     let mut catalog = Catalog {
         revision: revision(&rows)?,
         servers: Arc::new(servers),
@@ -30,29 +38,28 @@ pub(super) fn load(connection: &mut Connection, sealer: &dyn Sealer) -> Result<C
         ..Catalog::default()
     };
     let virtual_servers = Arc::make_mut(&mut catalog.virtual_servers);
-    each(&rows, "virtual server", "SELECT slug, record FROM virtual_servers", [], |row| {
+    let at = |row: &Row<'_>| Slug::parse("slug", text(row, 0).ok()?).ok().map(Place::VirtualServer);
+    let sql = "SELECT slug, record FROM virtual_servers";
+    each(&rows, ("virtual server", &at), sql, [], &mut damaged, |row| {
         let one = serde_json::from_str::<VirtualServerRecord>(text(row, 1)?)?.into_virtual_server()?;
         virtual_servers.insert(one.slug.clone(), Arc::new(one));
         Ok(())
     })?;
     let groups = Arc::make_mut(&mut catalog.groups);
-    each(&rows, "group", "SELECT name, record FROM groups", [], |row| {
+    let at = |row: &Row<'_>| Some(Place::Group(text(row, 0).ok()?.to_owned()));
+    each(&rows, ("group", &at), "SELECT name, record FROM groups", [], &mut damaged, |row| {
         let group = serde_json::from_str::<GroupRecord>(text(row, 1)?)?.into_group()?;
         groups.insert(group.name.clone(), Arc::new(group));
         Ok(())
     })?;
     let scopes = Arc::make_mut(&mut catalog.scopes);
-    each(&rows, "scope", "SELECT name, description FROM scopes", [], |row| {
+    each(&rows, ("scope", &|_| None), "SELECT name, description FROM scopes", [], &mut damaged, |row| {
         scopes.insert(Scope::parse("name", text(row, 0)?)?, text(row, 1)?.to_owned());
         Ok(())
     })?;
-    let tokens = Arc::make_mut(&mut catalog.tokens);
-    each(&rows, "token", "SELECT id, record FROM tokens", [], |row| {
-        let token = serde_json::from_str::<TokenRecord>(text(row, 1)?)?.into_token()?;
-        tokens.insert(token.id.clone(), Arc::new(token));
-        Ok(())
-    })?;
-    ratings(&rows, &mut catalog)?;
+    tokens(&rows, &mut catalog, &mut damaged)?;
+    ratings(&rows, &mut catalog, &mut damaged)?;
+    catalog.unreadable = Arc::new(damaged);
     Ok(catalog)
 }
 
@@ -69,15 +76,20 @@ pub(super) fn server(
     sealer: &dyn Sealer,
 ) -> Result<Option<Arc<Server>>, Error> {
     let path = path.as_str();
+    let mut damaged = Damaged::new();
     let sql = "SELECT path, label, record FROM versions WHERE path = ?1";
-    let versions = versions(rows, sql, [path], sealer)?;
+    let versions = versions(rows, sql, [path], sealer, &mut damaged)?;
     let sql = "SELECT path, record FROM servers WHERE path = ?1";
-    Ok(assemble(rows, sql, [path], versions)?.into_values().next())
+    Ok(assemble(rows, sql, [path], versions, &mut damaged)?.into_values().next())
 }
 
-fn servers(rows: &Connection, sealer: &dyn Sealer) -> Result<BTreeMap<ServerPath, Arc<Server>>, Error> {
-    let versions = versions(rows, "SELECT path, label, record FROM versions", [], sealer)?;
-    assemble(rows, "SELECT path, record FROM servers", [], versions)
+fn servers(
+    rows: &Connection,
+    sealer: &dyn Sealer,
+    damaged: &mut Damaged,
+) -> Result<BTreeMap<ServerPath, Arc<Server>>, Error> {
+    let versions = versions(rows, "SELECT path, label, record FROM versions", [], sealer, damaged)?;
+    assemble(rows, "SELECT path, record FROM servers", [], versions, damaged)
 }
 
 fn versions(
@@ -85,9 +97,10 @@ fn versions(
     sql: &str,
     key: impl Params,
     sealer: &dyn Sealer,
+    damaged: &mut Damaged,
 ) -> Result<HashMap<String, Vec<Version>>, Error> {
     let mut found: HashMap<String, Vec<Version>> = HashMap::new();
-    each(rows, "version", sql, key, |row| {
+    each(rows, ("version", &|_| None), sql, key, damaged, |row| {
         let version = serde_json::from_str::<VersionRecord>(text(row, 2)?)?.into_version(sealer)?;
         let path = text(row, 0)?;
         match found.get_mut(path) {
@@ -104,9 +117,11 @@ fn assemble(
     sql: &str,
     key: impl Params,
     mut versions: HashMap<String, Vec<Version>>,
+    damaged: &mut Damaged,
 ) -> Result<BTreeMap<ServerPath, Arc<Server>>, Error> {
     let mut servers = BTreeMap::new();
-    each(rows, "server", sql, key, |row| {
+    let at = |row: &Row<'_>| ServerPath::parse("path", text(row, 0).ok()?).ok().map(Place::Server);
+    each(rows, ("server", &at), sql, key, damaged, |row| {
         let record: ServerRecord = serde_json::from_str(text(row, 1)?)?;
         let server = record.into_server(versions.remove(text(row, 0)?).unwrap_or_default())?;
         servers.insert(server.path.clone(), Arc::new(server));
@@ -118,10 +133,11 @@ fn assemble(
 fn inventories(
     rows: &Connection,
     servers: &BTreeMap<ServerPath, Arc<Server>>,
+    damaged: &mut Damaged,
 ) -> Result<HashMap<VersionKey, Arc<Inventory>>, Error> {
     let mut inventories = HashMap::new();
     let sql = "SELECT path, label, record, tools, prompts, resources, resource_templates FROM inventories";
-    each(rows, "inventory", sql, [], |row| {
+    each(rows, ("inventory", &|_| None), sql, [], damaged, |row| {
         let owner = servers.get(text(row, 0)?);
         // Of a version that was left out itself: that is reported already.
         let Some((server, version)) = owner.zip(version_of(owner, text(row, 1)?)) else { return Ok(()) };
@@ -138,9 +154,9 @@ fn inventories(
     Ok(inventories)
 }
 
-fn ratings(rows: &Connection, catalog: &mut Catalog) -> Result<(), Error> {
+fn ratings(rows: &Connection, catalog: &mut Catalog, damaged: &mut Damaged) -> Result<(), Error> {
     let ratings = Arc::make_mut(&mut catalog.ratings);
-    each(rows, "rating", "SELECT path, user, rating FROM ratings", [], |row| {
+    each(rows, ("rating", &|_| None), "SELECT path, user, rating FROM ratings", [], damaged, |row| {
         let stars = row.get(2).map_err(|error| Unreadable(error.to_string()))?;
         let (rated, user, stars) = RatingRecord::new(text(row, 0)?, text(row, 1)?, stars).into_rating()?;
         let is_there = match &rated {
@@ -155,16 +171,37 @@ fn ratings(rows: &Connection, catalog: &mut Catalog) -> Result<(), Error> {
     })
 }
 
+fn tokens(rows: &Connection, catalog: &mut Catalog, damaged: &mut Damaged) -> Result<(), Error> {
+    let tokens = Arc::make_mut(&mut catalog.tokens);
+    let at = |row: &Row<'_>| Some(Place::Token(text(row, 0).ok()?.into()));
+    each(rows, ("token", &at), "SELECT id, record FROM tokens", [], damaged, |row| {
+        let id = text(row, 0)?;
+        let read = || {
+            let token = serde_json::from_str::<TokenRecord>(text(row, 1)?)?.into_token()?;
+            if *token.id == *id { Ok(token) } else { Err(Unreadable("it is of another token".into())) }
+        };
+        // Left out, a revoked token would be good again.
+        let (token, result) = match read() {
+            Ok(token) => (token, Ok(())),
+            Err(reason) => (TokenRecord::stand_in(id, &reason), Err(reason)),
+        };
+        tokens.insert(token.id.clone(), Arc::new(token));
+        result
+    })
+}
+
 fn version_of<'a>(server: Option<&'a Arc<Server>>, label: &str) -> Option<&'a VersionLabel> {
     Some(&server?.version(label)?.label)
 }
 
-/// Goes through rows; `read` takes what it can, and what it cannot read is logged under the row's key.
+/// Goes through rows; `read` takes what it can, and what it cannot read is logged and noted under the row's key.
+/// `kind` comes with the place that a row is the record of, where it is one that can be named.
 fn each(
     rows: &Connection,
-    kind: &str,
+    (kind, place): (&str, Naming<'_>),
     sql: &str,
     key: impl Params,
+    damaged: &mut Damaged,
     mut read: impl FnMut(&Row<'_>) -> Result<(), Unreadable>,
 ) -> Result<(), Error> {
     let mut statement = rows.prepare_cached(sql)?;
@@ -176,7 +213,11 @@ fn each(
             if is_version {
                 name.extend([":", text(row, 1).unwrap_or("?")]);
             }
-            tracing::error!(kind, name, %reason, "a stored record cannot be read and is left out");
+            // What stands in a damaged row may be anything, and must not look like a line of the log.
+            let (shown, reason) = (name.escape_debug(), reason.to_string());
+            tracing::error!(kind, name = %shown, ?reason, "a stored record cannot be read and is left out");
+            let place = place(row).unwrap_or_else(|| Place::Other(format!("{kind} {name}")));
+            damaged.insert(place, format!("its stored record cannot be read: {reason}"));
         }
     }
     Ok(())

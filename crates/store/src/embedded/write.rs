@@ -20,7 +20,7 @@ use crate::record::{
 pub(super) fn apply(connection: &mut Connection, change: &Change, sealer: &dyn Sealer) -> Result<u64, Error> {
     let rows = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for expect in &change.expects {
-        check(&rows, expect, sealer)?;
+        check(&rows, expect)?;
     }
     for edit in &change.edits {
         write(&rows, edit, sealer)?;
@@ -34,15 +34,10 @@ pub(super) fn apply(connection: &mut Connection, change: &Change, sealer: &dyn S
     Ok(revision.cast_unsigned())
 }
 
-fn check(rows: &Transaction<'_>, expect: &Expect, sealer: &dyn Sealer) -> Result<(), Error> {
+fn check(rows: &Transaction<'_>, expect: &Expect) -> Result<(), Error> {
     let (what, current, expected) = match expect {
         Expect::Server(path, expected) => {
-            let mut current =
-                revision_of(rows, "SELECT revision FROM servers WHERE path = ?1", path.as_str())?;
-            // A server that cannot be read was left out of the catalog; its path may be taken again.
-            if expected.is_none() && current.is_some() && read::server(rows, path, sealer)?.is_none() {
-                current = None;
-            }
+            let current = revision_of(rows, "SELECT revision FROM servers WHERE path = ?1", path.as_str())?;
             (format!("server {path}"), current, expected)
         }
         Expect::VirtualServer(slug, expected) => {

@@ -1,11 +1,15 @@
 //! Groups and issued tokens as they are stored. A scope needs no record: it is a name and a description.
 
 use catalog::access::Group;
+use catalog::time::Timestamp;
 use catalog::token::IssuedToken;
 use serde::{Deserialize, Serialize};
 
 use super::moment::Moment;
 use super::{Unreadable, scopes_in, scopes_out};
+
+/// The last second of the year 9999, which every calendar can write.
+const END_OF_TIME: Timestamp = Timestamp(253_402_300_799_000);
 
 /// A group.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -73,6 +77,24 @@ impl TokenRecord {
             created_at: Moment(token.created_at),
             expires_at: Moment(token.expires_at),
             revoked_at: Moment::maybe(token.revoked_at),
+        }
+    }
+
+    /// Stands in for a record that cannot be read: whether that token was revoked nobody knows, so it counts as
+    /// revoked, and as one that never ends, so that nobody sweeps it away.
+    pub fn stand_in(id: &str, reason: &Unreadable) -> IssuedToken {
+        IssuedToken {
+            id: id.into(),
+            subject: "(unreadable)".into(),
+            description: format!("the record of this token cannot be read, so it is refused: {reason}"),
+            groups: Vec::new(),
+            scopes: Vec::new(),
+            is_admin: false,
+            resource: None,
+            created_by: String::new(),
+            created_at: Timestamp::default(),
+            expires_at: END_OF_TIME,
+            revoked_at: Some(Timestamp::default()),
         }
     }
 

@@ -104,17 +104,47 @@ async fn a_row_that_cannot_be_read_costs_only_itself() {
     assert_eq!(found.inventories.len(), 2, "of /good and /bad-inactive");
     assert!(found.virtual_servers.keys().map(|slug| slug.as_str()).eq(["good"]));
     assert!(found.groups.keys().eq(["good"]));
-    assert!(found.tokens.is_empty() && found.scopes.is_empty());
+    assert!(found.scopes.is_empty());
+    assert!(found.tokens["bad"].revoked_at.is_some(), "whether it was revoked nobody knows");
+    let places: Vec<_> = found.unreadable.keys().map(ToString::to_string).collect();
+    let others = ["inventory /bad-inventory:v2.0.0", "scope a b", "version /bad-active:v2.0.0"];
+    let expected = ["/bad-active", "/bad-head", "/virtual/bad", "group bad", "token bad"];
+    assert_eq!(places, [&expected[..], &others[..], &["version /bad-inactive:v1.5.0"]].concat());
 }
 
 #[tokio::test]
-async fn a_path_whose_server_cannot_be_read_is_free_again() {
+async fn a_token_whose_row_is_of_another_or_unreadable_is_revoked() {
+    let place = tempfile::tempdir().unwrap();
+    let store = open(place.path()).await;
+    let mut revoked = token("0a");
+    revoked.revoked_at = Some(NOW);
+    let live = catalog::token::IssuedToken { revoked_at: None, ..token("0b") };
+    let edits = vec![Edit::PutToken(Arc::new(revoked)), Edit::PutToken(Arc::new(live.clone()))];
+    store.apply(Change::new(edits)).await.unwrap();
+    for damage in ["json_set(record, '$.id', '0b', '$.revoked_at', NULL)", "'{'"] {
+        tamper(place.path(), &format!("UPDATE tokens SET record = {damage} WHERE id = '0a'"));
+        let found = store.load().await.unwrap();
+        assert!(!found.tokens["0a"].is_live(NOW) && found.tokens["0a"].revoked_at.is_some(), "{damage}");
+        assert_eq!(*found.tokens["0b"], live, "the other one is as it was");
+    }
+}
+
+#[tokio::test]
+async fn a_path_whose_server_cannot_be_read_is_free_once_it_is_deleted() {
     let place = tempfile::tempdir().unwrap();
     let store = open(place.path()).await;
     store.apply(put(server("/context7"))).await.unwrap();
     tamper(place.path(), "UPDATE servers SET record = '{'");
     let anew = Server::new(path("/context7"), "anew".into(), bare_version("main"), NOW);
     let expect = Expect::Server(path("/context7"), None);
+    let error =
+        store.apply(put(anew.clone()).expecting(expect.clone())).await.expect_err("a record is there");
+    assert!(matches!(error, Error::Moved { .. }));
+    let mut seen = store.load().await.unwrap();
+    let delete = Change::new(vec![Edit::DeleteServer(path("/context7"))]);
+    delete.apply_to(&mut seen);
+    store.apply(delete).await.unwrap();
+    assert!(seen.unreadable.is_empty() && store.load().await.unwrap().unreadable.is_empty());
     store.apply(put(anew.clone()).expecting(expect.clone())).await.unwrap();
     let found = store.load().await.unwrap();
     assert_eq!(*found.servers["/context7"], anew, "with nothing of the old one");
