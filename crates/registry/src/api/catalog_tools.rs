@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use catalog::inventory::Item;
 use catalog::name::ServerPath;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -70,7 +71,7 @@ struct CatalogTool {
     available_versions: Vec<String>,
     /// Schema of its arguments.
     #[schema(value_type = Object)]
-    input_schema: Value,
+    input_schema: Option<Box<RawValue>>,
 }
 
 /// Lists the tools of active versions, of all servers the caller may find.
@@ -101,35 +102,41 @@ async fn list(
     }
     let (page, total_count, has_next) = paging.cut(found);
     let tools = page.into_iter().map(|(server, tool)| {
-        let members: Value = serde_json::from_str(&tool.json).unwrap_or_default();
         let offers =
             |label| catalog.inventory(&server.path, label).is_some_and(|one| one.tool(&tool.name).is_some());
         CatalogTool {
             tool_name: tool.name.to_string(),
             server_path: server.path.to_string(),
             server_name: server.name.clone(),
-            description: text(&members, "description"),
+            description: description(tool),
             version: server.active().label.to_string(),
             available_versions: server
                 .versions()
                 .filter(|version| offers(&version.label))
                 .map(|version| version.label.to_string())
                 .collect(),
-            input_schema: members.get("inputSchema").cloned().unwrap_or_default(),
+            input_schema: member(tool, "inputSchema")
+                .and_then(|json| RawValue::from_string(json.into()).ok()),
         }
     });
     let (limit, offset) = (paging.limit, paging.offset);
     Ok(Json(ToolCatalog { tools: tools.collect(), total_count, limit, offset, has_next }))
 }
 
-fn is_match(tool: &catalog::inventory::Item, query: &str) -> bool {
+fn is_match(tool: &Item, query: &str) -> bool {
     if tool.name.to_lowercase().contains(query) {
         return true;
     }
-    let members: Value = serde_json::from_str(&tool.json).unwrap_or_default();
-    text(&members, "description").to_lowercase().contains(query)
+    description(tool).to_lowercase().contains(query)
 }
 
-fn text(members: &Value, name: &str) -> String {
-    members.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+fn description(tool: &Item) -> String {
+    let text = member(tool, "description").and_then(|json| mcp::message::text(json.as_bytes()));
+    text.map(std::borrow::Cow::into_owned).unwrap_or_default()
+}
+
+/// Returns a member as the JSON it is. A tree could not hold all of it: JSON may have half a surrogate pair.
+fn member<'a>(tool: &'a Item, name: &str) -> Option<&'a str> {
+    let bytes = tool.json.as_bytes();
+    std::str::from_utf8(mcp::message::member(bytes, name)?.of(bytes)).ok()
 }

@@ -9,7 +9,8 @@ use catalog::name::ServerPath;
 use http::StatusCode;
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -45,7 +46,7 @@ struct ToolList {
     read_at: Option<String>,
     /// Each tool as its backend describes it, and the `server_path`.
     #[schema(value_type = Vec<Object>)]
-    tools: Vec<Value>,
+    tools: Vec<Box<RawValue>>,
     /// Number of tools.
     total_count: usize,
 }
@@ -68,7 +69,7 @@ async fn tools(
     };
     let inventory = catalog.inventory(&path, &version.label);
     let tools: Vec<_> =
-        inventory.iter().flat_map(|one| &one.tools).map(|tool| described(tool, &path)).collect();
+        inventory.iter().flat_map(|one| &one.tools).filter_map(|tool| described(tool, &path)).collect();
     Ok(Json(ToolList {
         path: path.to_string(),
         version: version.label.to_string(),
@@ -78,12 +79,16 @@ async fn tools(
     }))
 }
 
-fn described(tool: &catalog::inventory::Item, path: &ServerPath) -> Value {
-    let mut value: Value = serde_json::from_str(&tool.json).unwrap_or_default();
-    if let Value::Object(members) = &mut value {
+/// Writes a tool with the path of its server.
+fn described(tool: &catalog::inventory::Item, path: &ServerPath) -> Option<Box<RawValue>> {
+    if let Ok(mut members) = serde_json::from_str::<Map<String, Value>>(&tool.json) {
         members.insert("server_path".into(), path.as_str().into());
+        return serde_json::value::to_raw_value(&members).ok();
     }
-    value
+    // JSON may hold what no text can, half a surrogate pair. It goes out as it came in.
+    let rest = tool.json.trim_start().strip_prefix('{')?.trim_start();
+    let comma = if rest.starts_with('}') { "" } else { "," };
+    RawValue::from_string(format!("{{\"server_path\":\"{path}\"{comma}{rest}")).ok()
 }
 
 /// Probes a version and reads its inventory, now. Answers when that is done.

@@ -215,3 +215,45 @@ async fn a_difference_reads_what_was_never_read() {
     assert_eq!((&diff["added"][0]["name"], &diff["removed"][0]["name"]), (&json!("added"), &json!("gone")));
     scene.reader("GET /api/servers/a/b/versions/v1.0.0/diff/v9", Value::Null).await.expect(404);
 }
+
+#[tokio::test]
+async fn a_tool_with_half_a_surrogate_pair_is_shown_as_it_is() {
+    use catalog::VersionKey;
+    use catalog::inventory::{Inventory, Item};
+    use store::change::{Change, Edit};
+    let scene = Scene::start().await;
+    let body = json!({ "path": "/x", "proxy_pass_url": "http://127.0.0.1:9/mcp", "is_enabled": true });
+    scene.admin("POST /api/servers/register", body).await.expect(201);
+    let json = r#"{"name":"cut","description":"half \ud83d","inputSchema":{"type":"object"}}"#;
+    let written = scene.registry.apply(|catalog| {
+        let server = catalog.servers.values().next().expect("it was registered");
+        let inventory = Inventory {
+            era: catalog::endpoint::Era::Legacy,
+            protocol_version: "2025-11-25".into(),
+            server_info: "{}".into(),
+            capabilities: "{}".into(),
+            instructions: None,
+            tools: vec![Item { name: "cut".into(), json: json.into() }],
+            prompts: Vec::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            reported: catalog::inventory::Reported::default(),
+            read_at: catalog::time::Timestamp::now(),
+        };
+        let key = VersionKey::new(&server.path, &server.active().label);
+        Ok((Change::new(vec![Edit::PutInventory(key, std::sync::Arc::new(inventory))]), ()))
+    });
+    written.await.unwrap();
+    // Such a text does not fit a `Value`, so the answers are looked at as they are.
+    let raw = async |what: &str| {
+        let request = http::Request::get(what)
+            .header("authorization", format!("Bearer {}", scene.token("admin", true, &[])))
+            .body(axum::body::Body::empty())
+            .unwrap();
+        scene.send(request).await.body.to_string().replace("\\\"", "\"")
+    };
+    let shown = raw("/api/servers/x/tools").await;
+    assert!(shown.contains(r#"{"server_path":"/x","name":"cut","#), "{shown}");
+    let shown = raw("/api/tool-catalog").await;
+    assert!(shown.contains(r#""input_schema":{"type":"object"}"#), "{shown}");
+}
