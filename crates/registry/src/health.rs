@@ -191,7 +191,7 @@ impl Registry {
             _ => true,
         };
         if must_read && let Err(error) = self.refresh(key).await {
-            tracing::debug!(%error, "inventory not read");
+            tracing::debug!(error = ?error.to_string(), "inventory not read");
         }
     }
 

@@ -114,7 +114,7 @@ impl Registry {
                     let running = Running { registry: &registry, key: &key };
                     let _room = room.acquire().await;
                     if let Err(error) = registry.refresh(&key).await {
-                        tracing::info!(%error, "inventory not read");
+                        tracing::info!(error = ?error.to_string(), "inventory not read");
                     }
                     tokio::time::sleep(HINT_PAUSE).await;
                     drop(running);

@@ -26,7 +26,7 @@ pub(super) async fn sources(registry: &Arc<Registry>, rows: Vec<Mapping>) {
     let reads =
         stream::iter(unknown.into_iter().take(MAX_READS)).for_each_concurrent(PARALLEL, async |key| {
             if let Err(error) = registry.refresh(&key).await {
-                tracing::debug!(%error, "not read before a check");
+                tracing::debug!(error = ?error.to_string(), "not read before a check");
             }
         });
     // The check says what is missing; that it is missing because time ran out says the log.
