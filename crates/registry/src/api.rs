@@ -19,6 +19,7 @@ mod search;
 mod servers;
 pub(crate) mod tagged;
 mod tokens;
+mod unique;
 mod v0;
 mod versions;
 mod virtual_servers;

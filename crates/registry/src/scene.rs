@@ -165,6 +165,12 @@ impl Scene {
         }
     }
 
+    /// Does something to the stored rows behind the registry's back.
+    pub(crate) fn damage(&self, sql: &str) {
+        let file = self.directory.path().join(store::embedded::CATALOG_FILE);
+        rusqlite::Connection::open(file).unwrap().execute_batch(sql).unwrap();
+    }
+
     /// Ends the registry and starts another one on the same data.
     pub(crate) async fn restart(self) -> Self {
         self.running.abort();
@@ -203,8 +209,18 @@ async fn open(directory: &Path, root: &RootKey, settings: Settings) -> Arc<Regis
     let sealer = Arc::new(Sealer(Seal::new(root, "store")));
     let rule = AddressRule { allow_private: true };
     let empty = routing::compile::compile(&catalog::Catalog::default(), None).table;
+    // A sweep that was under way when the store was let go of has the directory a moment longer.
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let store = loop {
+        match EmbeddedStore::open(directory, sealer.clone()).await {
+            Err(store::Error::InUse(_)) if tokio::time::Instant::now() < deadline => {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            opened => break opened.unwrap(),
+        }
+    };
     let parts = Parts {
-        store: Arc::new(EmbeddedStore::open(directory, sealer).await.unwrap()),
+        store: Arc::new(store),
         live: Arc::new(routing::Live::new(empty)),
         backends: Arc::new(Backends::new(Arc::new(backend::Settings::new(&[], rule).unwrap()))),
         authenticator: Arc::new(Authenticator::new(root)),

@@ -18,14 +18,12 @@ pub(super) use credential::scheme_of;
 
 /// Longest name of a server, in bytes.
 const MAX_NAME_BYTES: usize = 256;
-/// Longest description, in bytes; it is held in memory and searched.
-const MAX_DESCRIPTION_BYTES: usize = 16 * 1024;
 /// Longest of the short texts: URL, licence, owner.
 const MAX_TEXT_BYTES: usize = 2048;
 /// Most tags, scopes or groups of a server.
-const MAX_WORDS: usize = 100;
+pub(super) const MAX_WORDS: usize = 100;
 /// Longest tag or group name, in bytes.
-const MAX_WORD_BYTES: usize = 256;
+pub(super) const MAX_WORD_BYTES: usize = 256;
 
 /// What all versions of a server share; what is `None` stays.
 #[derive(Default)]
@@ -102,7 +100,7 @@ impl VersionEdit {
         check_transport(fields);
         Self {
             url,
-            description: fields.text("description", MAX_DESCRIPTION_BYTES),
+            description: fields.prose("description"),
             status,
             released_on: read_day(fields, "release_date"),
             sunset_on: read_day(fields, "sunset_date"),

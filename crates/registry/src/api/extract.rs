@@ -2,6 +2,7 @@
 //! it was based on, its body.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -18,12 +19,14 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::error::Problem;
-use super::place;
+use super::{place, unique};
 use crate::Registry;
 use crate::trail::Trail;
 
 /// Most entries of one page.
 pub(crate) const MAX_LIMIT: usize = 1000;
+/// Longest wait for a body. A body of the largest size passes at half a megabit a second.
+const BODY_DEADLINE: Duration = Duration::from_secs(60);
 /// Entries of a page that asks for no number.
 const DEFAULT_LIMIT: usize = 100;
 
@@ -54,7 +57,7 @@ pub(crate) struct AtVersion {
 /// Query parameters. Fails with 422 where one has the wrong type.
 pub(crate) struct Params<T>(pub(crate) T);
 
-/// A JSON body. Fails with 400 where it is no JSON, 415 where it does not say so, 422 where a member is missing
+/// A JSON body. Fails with 400 where it is no JSON or has a member twice, 415 where it does not say so, 422 where a member is missing
 /// or has the wrong type.
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
@@ -281,9 +284,25 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
     }
 }
 
-/// Reads a body up to the limit.
+/// Reads a body up to the limit, in size and in time.
 pub(crate) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
-    Bytes::from_request(request, state).await.map_err(|rejection| match rejection {
+    body_within(BODY_DEADLINE, request, state).await
+}
+
+/// Reads a body that has to arrive within a time.
+pub(crate) async fn body_within<S: Send + Sync>(
+    deadline: Duration,
+    request: Request,
+    state: &S,
+) -> Result<Bytes, Problem> {
+    let Ok(read) = tokio::time::timeout(deadline, Bytes::from_request(request, state)).await else {
+        let detail = format!("the body did not arrive within {} s", deadline.as_secs());
+        // What is left of the body will not be read, so the connection is of no more use.
+        return Err(
+            Problem::new(StatusCode::REQUEST_TIMEOUT, detail).with_header(header::CONNECTION, "close")
+        );
+    };
+    read.map_err(|rejection| match rejection {
         BytesRejection::FailedToBufferBody(inner) if inner.status() == StatusCode::PAYLOAD_TOO_LARGE => {
             let detail = format!("the body is longer than {} bytes", super::MAX_BODY_BYTES);
             Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
@@ -297,6 +316,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> 
     if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(body) {
         return Err(Problem::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {error}")));
     }
+    unique::check(body)?;
     place::read(body).map_err(|(field, reason)| match field {
         Some(field) => Problem::bad_field(&field, reason),
         None => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, format!("the body does not fit: {reason}")),

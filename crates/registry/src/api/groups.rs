@@ -2,6 +2,7 @@
 
 mod scopes;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::Json;
@@ -10,6 +11,8 @@ use catalog::Catalog;
 use catalog::access::{Group, Scope};
 use catalog::error::{Invalid, Refusal};
 use catalog::name::MAX_SCOPE_BYTES;
+use catalog::prose::check_prose;
+use catalog::unreadable::Place;
 use http::StatusCode;
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
@@ -26,6 +29,8 @@ use crate::trail::Trail;
 
 /// Most scopes one group grants; each is compared on every request of its members.
 const MAX_SCOPES: usize = 1000;
+/// Most groups that a token names, and most scopes that a token, a virtual server or one of its tools lists.
+pub(super) const MAX_LISTED: usize = 100;
 
 /// Makes the routes of this file.
 pub(crate) fn routes() -> OpenApiRouter<Arc<Registry>> {
@@ -106,6 +111,7 @@ async fn create_group(
         if catalog.groups.contains_key(&name) {
             return Err(Refusal::Exists { kind: "group", name });
         }
+        catalog.check_readable(&Place::Group(name.clone()))?;
         let base = Group { name: name.clone(), description: String::new(), scopes: Vec::new(), revision: 1 };
         let group = body.build(base, faults)?;
         let put = Edit::PutGroup(Arc::new(group.clone()));
@@ -187,6 +193,9 @@ async fn delete_group(
     if_match: IfMatch,
 ) -> Result<StatusCode, Problem> {
     let gone = registry.apply_for(&caller.trail, |catalog| {
+        if catalog.unreadable.contains_key(&Place::Group(name.clone())) {
+            return Ok((Change::new(vec![Edit::DeleteGroup(name.clone())]), ()));
+        }
         let current = require(catalog, &name)?;
         if_match.check(&format!("group {name}"), current.revision)?;
         let expect = Expect::Group(name.clone(), Some(current.revision));
@@ -221,25 +230,31 @@ async fn write(
 impl Body {
     fn build(self, base: Group, mut faults: Vec<Invalid>) -> Result<Group, Refusal> {
         let mut group = base;
+        faults.extend(self.description.as_ref().and_then(|text| check_prose("description", text).err()));
         group.description = self.description.unwrap_or(group.description);
         if let Some(scopes) = self.scopes {
-            group.scopes = read_scopes("scopes", &scopes, &mut faults);
+            group.scopes = read_scopes("scopes", &scopes, MAX_SCOPES, &mut faults);
         }
         if faults.is_empty() { Ok(group) } else { Err(Refusal::Invalid(faults)) }
     }
 }
 
-/// Checks a list of scopes; says of each bad one why.
-pub(super) fn read_scopes(field: &str, texts: &[String], faults: &mut Vec<Invalid>) -> Vec<Scope> {
-    let mut scopes = Vec::new();
-    if texts.len() > MAX_SCOPES {
-        faults.push(Invalid::new(field, format!("has more than {MAX_SCOPES} scopes")));
-        return scopes;
+/// Checks a list of scopes, at most `most`; says of each bad one why.
+pub(super) fn read_scopes(
+    field: &str,
+    texts: &[String],
+    most: usize,
+    faults: &mut Vec<Invalid>,
+) -> Vec<Scope> {
+    if texts.len() > most {
+        faults.push(Invalid::new(field, format!("has more than {most} scopes")));
+        return Vec::new();
     }
+    let (mut scopes, mut seen) = (Vec::new(), HashSet::new());
     for (index, text) in texts.iter().enumerate() {
         match Scope::parse(&format!("{field}[{index}]"), text.trim()) {
-            Ok(scope) if scopes.contains(&scope) => {}
-            Ok(scope) => scopes.push(scope),
+            Ok(scope) if seen.insert(scope.clone()) => scopes.push(scope),
+            Ok(_) => {}
             Err(fault) => faults.push(fault),
         }
     }
@@ -251,6 +266,9 @@ fn bad_name(name: &str) -> Option<Invalid> {
     if name.is_empty() {
         return Some(Invalid::new("name", "is required"));
     }
+    if matches!(name, "." | "..") {
+        return Some(Invalid::new("name", format!("{name:?} has a meaning of its own in URLs")));
+    }
     let is_bad = name.len() > MAX_SCOPE_BYTES || name.chars().any(|c| c.is_control() || c == ',');
     let reason =
         || format!("{name:?} must be at most {MAX_SCOPE_BYTES} bytes, without commas or control characters");
@@ -259,12 +277,16 @@ fn bad_name(name: &str) -> Option<Invalid> {
 
 /// Checks the names of groups that a token is to name.
 pub(super) fn read_names(field: &str, names: &[String], faults: &mut Vec<Invalid>) -> Vec<String> {
-    let mut kept: Vec<String> = Vec::new();
+    if names.len() > MAX_LISTED {
+        faults.push(Invalid::new(field, format!("has more than {MAX_LISTED} groups")));
+        return Vec::new();
+    }
+    let (mut kept, mut seen) = (Vec::new(), HashSet::new());
     for (index, name) in names.iter().map(|name| name.trim()).enumerate() {
         match bad_name(name) {
             Some(fault) => faults.push(Invalid::new(format!("{field}[{index}]"), fault.reason)),
-            None if kept.iter().any(|other| other == name) => {}
-            None => kept.push(name.to_owned()),
+            None if seen.insert(name) => kept.push(name.to_owned()),
+            None => {}
         }
     }
     kept

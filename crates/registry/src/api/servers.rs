@@ -10,6 +10,7 @@ use catalog::VersionKey;
 use catalog::error::Refusal;
 use catalog::server::Server;
 use catalog::time::Timestamp;
+use catalog::unreadable::Place;
 use serde::{Deserialize, Serialize};
 use store::change::{Change, Edit, Expect};
 use utoipa::{IntoParams, ToSchema};
@@ -200,7 +201,7 @@ async fn toggle(
     shown(&registry, &path)
 }
 
-/// Deletes a server with all its versions.
+/// Deletes a server with all its versions, also one whose stored record cannot be read.
 #[utoipa::path(delete, path = "/api/servers/{path}", operation_id = "delete_server", tag = "servers",
     params(("path" = String, Path, description = "Path of the server; may hold slashes"),
         ("If-Match" = Option<String>, Header, description = "The revision the edit is based on, in quotes")),
@@ -214,6 +215,12 @@ async fn remove(
 ) -> Result<Json<Removed>, Problem> {
     let removed = registry
         .apply_for(&caller.trail, |catalog| {
+            let virtual_servers = catalog.mapped_by(&path, None).iter().map(|slug| slug.path()).collect();
+            if catalog.unreadable.contains_key(&Place::Server(path.clone())) {
+                let removed =
+                    Removed { path: path.to_string(), removed_versions: Vec::new(), virtual_servers };
+                return Ok((Change::new(vec![Edit::DeleteServer(path.clone())]), removed));
+            }
             let server = require_server(catalog, &path)?;
             if_match.check(path.as_str(), server.revision)?;
             let change = Change::new(vec![Edit::DeleteServer(path.clone())])
@@ -221,7 +228,7 @@ async fn remove(
             let removed = Removed {
                 path: path.to_string(),
                 removed_versions: server.versions().map(|version| version.label.to_string()).collect(),
-                virtual_servers: catalog.mapped_by(&path, None).iter().map(|slug| slug.path()).collect(),
+                virtual_servers,
             };
             Ok((change, removed))
         })

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use auth::Issuer;
+use auth::bearer::MAX_TOKEN_BYTES;
 use axum::Json;
 use axum::extract::{FromRequestParts, State};
 use axum::response::{IntoResponse, Response};
 use catalog::Catalog;
 use catalog::error::{Invalid, Refusal};
 use catalog::name::{ServerPath, Slug};
+use catalog::prose::check_prose;
 use catalog::time::Timestamp;
 use catalog::token::{IssuedToken, MAX_LIFE_SECONDS};
 use http::request::Parts;
@@ -22,7 +24,7 @@ use utoipa_axum::routes;
 use super::document::rfc3339;
 use super::error::Problem;
 use super::extract::{Admin, JsonBody, Paging, Params, part};
-use super::groups::{read_names, read_scopes};
+use super::groups::{MAX_LISTED, read_names, read_scopes};
 use crate::Registry;
 
 /// Life of a token whose request names none: thirty days.
@@ -163,6 +165,8 @@ async fn issue_token(
 ) -> Result<Response, Problem> {
     let now = Timestamp::now();
     let record = body.read(&caller.principal.subject, now)?;
+    let token = registry.parts.issuer.sign(&record);
+    check_length(&record, &token)?;
     let kind = if record.is_admin { ", administrator" } else { "" };
     caller.trail.detail(format!("for {}{kind}", record.subject));
     let issued = registry.apply_for(&caller.trail, |catalog| {
@@ -171,7 +175,7 @@ async fn issue_token(
     });
     let warnings = issued.await?;
     let document = Issued {
-        token: registry.parts.issuer.sign(&record),
+        token,
         token_type: "Bearer",
         expires_in: record.expires_at.as_seconds() - now.as_seconds(),
         document: Document::of(&record, now),
@@ -259,8 +263,9 @@ impl Body {
             .resource
             .filter(|text| !text.trim().is_empty())
             .and_then(|text| resource(&text).map_err(|fault| faults.push(fault)).ok());
+        faults.extend(check_prose("description", &self.description).err());
         let groups = read_names("groups", &self.groups, &mut faults);
-        let scopes = read_scopes("scopes", &self.scopes, &mut faults);
+        let scopes = read_scopes("scopes", &self.scopes, MAX_LISTED, &mut faults);
         if !faults.is_empty() {
             return Err(Refusal::Invalid(faults));
         }
@@ -278,6 +283,21 @@ impl Body {
             revoked_at: None,
         })
     }
+}
+
+/// Refuses a token that would be too long to be let in, and blames what makes it long.
+fn check_length(record: &IssuedToken, token: &str) -> Result<(), Invalid> {
+    if token.len() <= MAX_TOKEN_BYTES {
+        return Ok(());
+    }
+    let groups: usize = record.groups.iter().map(String::len).sum();
+    let scopes: usize = record.scopes.iter().map(|scope| scope.as_str().len()).sum();
+    let field = if groups > scopes { "groups" } else { "scopes" };
+    let reason = format!(
+        "make the token {} bytes long, and it would be refused above {MAX_TOKEN_BYTES}; let a group grant the scopes",
+        token.len()
+    );
+    Err(Invalid::new(field, reason))
 }
 
 /// Reads the path of an endpoint in either form, and gives it in the one that is compared.

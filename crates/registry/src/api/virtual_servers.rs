@@ -15,6 +15,7 @@ use catalog::Catalog;
 use catalog::error::Refusal;
 use catalog::name::Slug;
 use catalog::time::Timestamp;
+use catalog::unreadable::Place;
 use catalog::virtual_server::VirtualServer;
 use http::StatusCode;
 use http::request::Parts;
@@ -223,6 +224,8 @@ async fn toggle_virtual_server(
 }
 
 /// Deletes a virtual server
+///
+/// Also one whose stored record cannot be read.
 #[utoipa::path(delete, path = "/api/virtual-servers/{slug}", tag = "virtual servers",
     params(("slug" = String, Path, description = "`dev-tools` of `/virtual/dev-tools`"),
         ("If-Match" = Option<String>, Header, description = "The `ETag` that was read")),
@@ -234,6 +237,12 @@ async fn delete_virtual_server(
     if_match: IfMatch,
 ) -> Result<StatusCode, Problem> {
     let gone = registry.apply_for(&caller.trail, |catalog| {
+        if let Some(damaged) = Slug::parse("slug", &slug)
+            .ok()
+            .filter(|slug| catalog.unreadable.contains_key(&Place::VirtualServer(slug.clone())))
+        {
+            return Ok((Change::new(vec![Edit::DeleteVirtualServer(damaged)]), ()));
+        }
         let current = require(catalog, &slug)?;
         if_match.check(&current.slug.path(), current.revision)?;
         let expect = Expect::VirtualServer(current.slug.clone(), Some(current.revision));

@@ -146,6 +146,10 @@ fn read_headers(fields: &mut Fields) -> Option<Vec<Header>> {
         fields.fault("headers", "must be an object of texts, for example {\"X-Team\": \"blue\"}");
         return None;
     };
+    if pairs.len() > MAX_HEADERS {
+        fields.fault("headers", format!("are more than {MAX_HEADERS}"));
+        return None;
+    }
     let mut headers: Vec<Header> = Vec::with_capacity(pairs.len());
     for (name, value) in pairs {
         let header = fields.checked(header("headers", name, value))?;

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::{FromRequestParts, State};
 use catalog::access::Scope;
 use catalog::error::Refusal;
+use catalog::prose::check_prose;
 use http::StatusCode;
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,7 @@ async fn describe_scope(
     JsonBody(body): JsonBody<Document>,
 ) -> Result<(StatusCode, Json<Document>), Problem> {
     let scope = Scope::parse("name", body.name.trim())?;
+    check_prose("description", &body.description)?;
     let made = registry.apply_for(&caller.trail, |catalog| {
         if catalog.scopes.contains_key(&scope) {
             return Err(Refusal::Exists { kind: "scope", name: scope.to_string() });

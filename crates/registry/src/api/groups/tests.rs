@@ -73,3 +73,31 @@ async fn groups_are_for_administrators() {
         scene.call(what, "", body.clone(), &[]).await.expect(401);
     }
 }
+
+#[tokio::test]
+async fn what_urls_logs_and_memory_suffer_from_is_refused() {
+    let scene = Scene::start().await;
+    let many: Vec<String> = (0..1001).map(|index| index.to_string()).collect();
+    for (what, body, field) in [
+        ("POST /api/groups", json!({ "name": ".." }), "name"),
+        ("POST /api/groups", json!({ "name": "g", "description": "\u{1b}[2K" }), "description"),
+        ("POST /api/groups", json!({ "name": "g", "scopes": many }), "scopes"),
+        ("POST /api/scopes", json!({ "name": "." }), "name"),
+        ("POST /api/scopes", json!({ "name": "s", "description": "a\rb" }), "description"),
+    ] {
+        let problem = scene.admin(what, body).await.expect(422);
+        assert_eq!(problem["errors"][0]["field"], field, "{problem}");
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_group_is_named_and_not_overwritten() {
+    let scene = Scene::start().await;
+    scene.admin("POST /api/groups", json!({ "name": "devs", "scopes": ["a"] })).await.expect(201);
+    scene.damage("UPDATE groups SET record = '{'");
+    let scene = scene.restart().await;
+    let refused = scene.admin("POST /api/groups", json!({ "name": "devs" })).await.expect(409);
+    assert!(refused["detail"].as_str().unwrap().contains("DELETE /api/groups/devs"), "{refused}");
+    assert_eq!(scene.admin("DELETE /api/groups/devs", Value::Null).await.status, 204);
+    scene.admin("POST /api/groups", json!({ "name": "devs" })).await.expect(201);
+}

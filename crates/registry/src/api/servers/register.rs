@@ -8,6 +8,7 @@ use catalog::error::{Invalid, Refusal};
 use catalog::name::{ServerPath, VersionLabel};
 use catalog::server::Server;
 use catalog::time::Timestamp;
+use catalog::unreadable::Place;
 use catalog::{Catalog, VersionKey};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
@@ -23,6 +24,60 @@ use crate::api::extract::{Admin, IfMatch, require_server};
 use crate::api::fields::Fields;
 use crate::api::tagged::Tagged;
 
+/// Members that are not read and may be there all the same: answers have them, or the registrations of the original.
+const FOR_OTHERS: [&str; 49] = [
+    "active_version_id",
+    "auth_provider",
+    "custom_headers",
+    "deployment",
+    "deprecated_at",
+    "endpoint_url",
+    "entity_type",
+    "external_tags",
+    "has_credentials",
+    "header_names",
+    "health_status",
+    "id",
+    "is_active",
+    "is_default",
+    "is_new_version",
+    "is_python",
+    "is_healthy",
+    "last_checked",
+    "last_health_check",
+    "local_runtime",
+    "mcp_endpoint",
+    "mcp_server_version",
+    "mcp_server_version_previous",
+    "mcp_server_version_updated_at",
+    "message",
+    "metadata",
+    "num_prompts",
+    "num_resources",
+    "num_stars",
+    "num_tools",
+    "original_id",
+    "other_version_ids",
+    "pinned_era",
+    "protocol_version",
+    "provider_organization",
+    "provider_url",
+    "rating_details",
+    "registered_at",
+    "registered_by",
+    "revision",
+    "source_created_at",
+    "source_updated_at",
+    "sse_endpoint",
+    "tool_list",
+    "tool_list_json",
+    "updated_at",
+    "version_group",
+    "version_notes",
+    "versions",
+];
+/// Most unread members that an answer names.
+const MAX_UNREAD: usize = 20;
 /// Longest text of the fields read here; their own rules are tighter.
 const MAX_TEXT_BYTES: usize = 1024;
 
@@ -90,6 +145,9 @@ pub(super) struct Registered {
     /// The version that was registered.
     #[serde(flatten)]
     server: Document,
+    /// What was sent and not read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 /// A registration that was read: what it says, and what was wrong with it.
@@ -142,6 +200,10 @@ pub(super) async fn register(
     let shared = ServerEdit::read(&mut fields);
     let own = VersionEdit::read(&mut fields, registry.parts.settings.address_rule);
     let overwrite = fields.flag("overwrite").unwrap_or(false);
+    let unread = fields.unread(&FOR_OTHERS, MAX_UNREAD);
+    let warnings =
+        unread.into_iter().map(|name| format!("{name} is no member of a registration and was not read"));
+    let warnings = warnings.collect();
     let mut request = Request { label, shared, own, overwrite, faults: fields.into_faults() };
     let Some(path) = path else {
         request.own.require_whole(&mut request.faults);
@@ -165,7 +227,7 @@ pub(super) async fn register(
     if moved {
         registry.hint_changed(VersionKey::new(&path, &label));
     }
-    answer(&registry, &path, &label, done)
+    answer(&registry, &path, &label, done, warnings)
 }
 
 type Planned = (Change, (VersionLabel, Done, bool));
@@ -176,6 +238,7 @@ fn create(
     mut request: Request,
     owner: String,
 ) -> Result<Planned, Refusal> {
+    catalog.check_readable(&Place::Server(path.clone()))?;
     request.own.require_whole(&mut request.faults);
     let (Some(label), true) = (request.label, request.faults.is_empty()) else {
         return Err(Refusal::Invalid(request.faults));
@@ -225,6 +288,7 @@ fn answer(
     path: &ServerPath,
     label: &VersionLabel,
     done: Done,
+    warnings: Vec<String>,
 ) -> Result<Response, Problem> {
     let catalog = registry.catalog();
     let server = require_server(&catalog, path)?;
@@ -241,7 +305,7 @@ fn answer(
         Done::Edited => (StatusCode::OK, false, format!("version {label} of {path} is edited")),
     };
     let document = Document::of_version(registry, &catalog, server, version);
-    let body = Registered { message, is_new_version, server: document };
+    let body = Registered { message, is_new_version, server: document, warnings };
     let mut response = Tagged { status, revision: server.revision, body }.into_response();
     let place = match done {
         Done::Created => Some(format!("/api/servers{path}")),

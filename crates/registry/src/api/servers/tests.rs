@@ -247,3 +247,106 @@ async fn what_was_written_is_there_after_a_restart() {
     }
     scene.admin("POST /api/servers/a/refresh", Value::Null).await.expect(200);
 }
+
+#[tokio::test]
+async fn a_damaged_server_is_named_and_not_overwritten() {
+    let scene = Scene::start().await;
+    let body = json!({ "path": "/x", "proxy_pass_url": "http://127.0.0.1:9/mcp" });
+    scene.admin("POST /api/servers/register", body.clone()).await.expect(201);
+    scene.damage("UPDATE versions SET record = '{'");
+    let scene = scene.restart().await;
+    let board = scene.admin("GET /api/health", Value::Null).await.expect(200);
+    let left_out = board["left_out"].as_array().unwrap().iter();
+    assert!(left_out.map(|one| one["what"].as_str().unwrap()).any(|what| what == "/x"), "{board}");
+    let refused = scene.admin("POST /api/servers/register", body.clone()).await.expect(409);
+    assert!(refused["detail"].as_str().unwrap().contains("DELETE /api/servers/x"), "{refused}");
+    scene.admin("DELETE /api/servers/x", Value::Null).await.expect(200);
+    let board = scene.admin("GET /api/health", Value::Null).await.expect(200);
+    scene.admin("POST /api/servers/register", body).await.expect(201);
+    drop(board);
+}
+
+#[tokio::test]
+async fn lists_are_counted_before_they_are_read() {
+    let scene = Scene::start().await;
+    let body = |member: &str, value: Value| {
+        let mut body = json!({ "path": "/x", "proxy_pass_url": "http://127.0.0.1:9/mcp" });
+        body[member] = value;
+        body
+    };
+    let headers: Value =
+        (0..40).map(|index| (format!("x-{index}"), json!("a"))).collect::<serde_json::Map<_, _>>().into();
+    for (member, value) in [
+        ("tags", json!(vec!["same"; 101])),
+        ("tags", json!(["a\u{1b}b"])),
+        ("required_scopes", json!(vec!["same"; 101])),
+        ("headers", headers),
+        ("server_name", json!("a\u{1b}b")),
+        ("description", json!("a\u{1b}b")),
+        ("owner", json!("a\nb")),
+    ] {
+        let problem = scene.admin("POST /api/servers/register", body(member, value)).await.expect(422);
+        assert_eq!(problem["errors"][0]["field"], member, "{problem}");
+    }
+    let many: Vec<String> = (0..200_000).map(|index| index.to_string()).collect();
+    let began = std::time::Instant::now();
+    scene.admin("POST /api/servers/register", body("tags", json!(many.join(",")))).await.expect(422);
+    assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn members_that_nobody_reads_are_named() {
+    let scene = Scene::start().await;
+    let mut body =
+        json!({ "path": "/x", "proxy_pass_url": "http://127.0.0.1:9/mcp", "num_tools": 3, "tagz": ["a"] });
+    let made = scene.admin("POST /api/servers/register", body.clone()).await.expect(201);
+    assert_eq!(made["warnings"], json!(["tagz is no member of a registration and was not read"]));
+    body["path"] = "/y".into();
+    body.as_object_mut().unwrap().remove("tagz");
+    let made = scene.admin("POST /api/servers/register", body).await.expect(201);
+    assert_eq!(made.get("warnings"), None);
+}
+
+#[tokio::test]
+async fn an_ambiguous_body_is_refused() {
+    let scene = Scene::start().await;
+    let json = "application/json";
+    let form = "application/x-www-form-urlencoded";
+    let url = "proxy_pass_url=http%3A%2F%2F127.0.0.1%3A9%2Fmcp";
+    let twice = format!("path=/x&path=/y&{url}");
+    let latin = format!("path=/x&server_name=caf%E9&{url}");
+    let plain = format!("path=/x&{url}");
+    for (place, kind, body, status, says) in [
+        ("servers/register", json, r#"{"path":"/x2","path":"/x3"}"#, 400, "\"path\""),
+        ("tokens", json, r#"{"subject":"a","groups":[{"a":1,"a":2}]}"#, 400, "\"a\""),
+        ("tokens", json, r#"{"subject":"a","subj\u0065ct":"b"}"#, 400, "\"subject\""),
+        ("servers/register", form, &twice, 422, "path: is given more than once"),
+        ("servers/register", form, &latin, 400, "UTF-8"),
+        ("servers/register", "application/x-www-form-urlencoded; charset=ISO-8859-1", &plain, 415, "UTF-8"),
+        ("servers/register", "application/x-www-form-urlencoded; Charset=UTF-8", &plain, 201, "/x"),
+    ] {
+        let request = http::Request::post(format!("/api/{place}"))
+            .header("authorization", format!("Bearer {}", scene.token("admin", true, &[])))
+            .header("content-type", kind)
+            .body(axum::body::Body::from(body.to_owned()))
+            .unwrap();
+        let answer = scene.send(request).await.expect(status);
+        let text = answer.get("detail").and_then(Value::as_str).unwrap_or("/x");
+        assert!(text.contains(says), "{body}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_not_waited_for() {
+    let body = axum::body::Body::from_stream(futures_util::stream::pending::<
+        Result<bytes::Bytes, std::io::Error>,
+    >());
+    let request = http::Request::post("/").body(body).unwrap();
+    let deadline = std::time::Duration::from_millis(20);
+    let problem = crate::api::extract::body_within(deadline, request, &()).await.expect_err("nothing comes");
+    let response = axum::response::IntoResponse::into_response(problem);
+    assert_eq!(
+        (response.status().as_u16(), &response.headers()["connection"]),
+        (408, &"close".parse().unwrap())
+    );
+}

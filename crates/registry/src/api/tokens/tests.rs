@@ -82,3 +82,47 @@ async fn every_bad_field_is_named() {
         scene.reader(what, json!({ "subject": "root", "admin": true })).await.expect(403);
     }
 }
+
+#[tokio::test]
+async fn no_token_is_issued_that_would_be_refused() {
+    let scene = Scene::start().await;
+    let many = |count: usize, length: usize| -> Vec<String> {
+        (0..count).map(|index| format!("{index:0>length$}")).collect()
+    };
+    for (body, field) in [
+        (json!({ "subject": "a", "scopes": many(101, 4) }), "scopes"),
+        (json!({ "subject": "a", "groups": many(101, 4) }), "groups"),
+        (json!({ "subject": "a", "groups": vec!["same"; 101] }), "groups"),
+        (json!({ "subject": "a", "scopes": many(60, 200) }), "scopes"),
+        (json!({ "subject": "a", "groups": many(60, 200), "scopes": ["x"] }), "groups"),
+        (json!({ "subject": "a", "description": "x".repeat(16 * 1024 + 1) }), "description"),
+        (json!({ "subject": "a", "description": "\u{1b}[2K" }), "description"),
+        (json!({ "subject": "a".repeat(257) }), "subject"),
+        (json!({ "subject": "a", "groups": [".."] }), "groups[0]"),
+        (json!({ "subject": "a", "scopes": ["."] }), "scopes[0]"),
+    ] {
+        let problem = scene.admin("POST /api/tokens", body).await.expect(422);
+        assert_eq!(problem["errors"][0]["field"], field, "{problem}");
+    }
+    assert_eq!(scene.admin("GET /api/tokens", Value::Null).await.expect(200)["total_count"], 0);
+    let body = json!({ "subject": "a", "groups": many(100, 20), "scopes": many(100, 20) });
+    let issued = scene.admin("POST /api/tokens", body).await.expect(201);
+    let text = issued["token"].as_str().unwrap();
+    scene.call("GET /api/servers", text, Value::Null, &[]).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_token_whose_record_is_damaged_is_refused() {
+    let scene = Scene::start().await;
+    let issued = scene.admin("POST /api/tokens", json!({ "subject": "a" })).await.expect(201);
+    let (text, id) = (issued["token"].as_str().unwrap(), issued["id"].as_str().unwrap());
+    assert_eq!(scene.admin(&format!("DELETE /api/tokens/{id}"), Value::Null).await.status, 204);
+    scene.damage("UPDATE tokens SET record = '{'");
+    let scene = scene.restart().await;
+    scene.call("GET /api/servers", text, Value::Null, &[]).await.expect(401);
+    assert!(scene.registry.parts.live.full().is_revoked(id));
+    let shown = scene.admin(&format!("GET /api/tokens/{id}"), Value::Null).await.expect(200);
+    assert_eq!(shown["is_live"], false);
+    let board = scene.admin("GET /api/health", Value::Null).await.expect(200);
+    assert_eq!(board["left_out"][0]["what"], format!("token {id}"));
+}

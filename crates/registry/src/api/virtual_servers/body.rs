@@ -1,14 +1,20 @@
 //! The shape in which a virtual server comes in, and its way to a checked one with all faults at once.
 
+use std::collections::HashSet;
+
 use catalog::Catalog;
 use catalog::error::{Invalid, Refusal};
 use catalog::name::{ServerPath, Slug, ToolName, VersionLabel};
+use catalog::prose::{check_line, check_prose};
 use catalog::time::Timestamp;
-use catalog::virtual_server::{MAX_MAPPINGS, Mapping, ScopeOverride, VirtualServer};
+use catalog::unreadable::Place;
+use catalog::virtual_server::{MAX_MAPPINGS, MAX_OVERRIDES, Mapping, ScopeOverride, VirtualServer};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::api::groups::read_scopes;
+use crate::api::edit::{MAX_WORD_BYTES, MAX_WORDS};
+use crate::api::fields::read_words;
+use crate::api::groups::{MAX_LISTED, read_scopes};
 
 /// Longest name of a virtual server, in characters.
 const MAX_NAME_CHARS: usize = 200;
@@ -96,6 +102,9 @@ impl Body {
         if fault.is_none() && catalog.virtual_servers.contains_key(&slug) {
             return Err(Refusal::Exists { kind: "virtual server", name: slug.path() });
         }
+        if fault.is_none() {
+            catalog.check_readable(&Place::VirtualServer(slug.clone()))?;
+        }
         let base = VirtualServer { owner: Some(owner), ..blank(slug, now) };
         self.build(catalog, base, None, fault)
     }
@@ -165,6 +174,8 @@ impl Body {
         }
         if server.name.is_empty() {
             faults.push(Invalid::new("server_name", "is required"));
+        } else if let Err(fault) = check_line("server_name", &server.name) {
+            faults.push(fault);
         } else if server.name.chars().count() > MAX_NAME_CHARS {
             faults.push(Invalid::new("server_name", format!("is longer than {MAX_NAME_CHARS} characters")));
         }
@@ -178,14 +189,28 @@ impl Body {
             server.mappings = read.collect();
         }
         if let Some(scopes) = self.required_scopes {
-            server.required_scopes = read_scopes("required_scopes", &scopes, &mut faults);
+            server.required_scopes = read_scopes("required_scopes", &scopes, MAX_LISTED, &mut faults);
         }
         if let Some(overrides) = self.tool_scope_overrides {
+            if overrides.len() > MAX_OVERRIDES {
+                let reason = format!("has more than {MAX_OVERRIDES} rows");
+                faults.push(Invalid::new("tool_scope_overrides", reason));
+                return Err(Refusal::Invalid(faults));
+            }
             let read =
                 overrides.into_iter().enumerate().filter_map(|(index, one)| one.read(index, &mut faults));
             server.overrides = read.collect();
         }
-        server.tags = self.tags.map_or(server.tags, trimmed);
+        if let Some(tags) = self.tags {
+            let tags = tags.iter().map(|tag| tag.trim().to_owned()).collect();
+            match read_words("tags", tags, MAX_WORDS, MAX_WORD_BYTES) {
+                Ok(tags) => server.tags = tags,
+                Err(fault) => faults.push(fault),
+            }
+        }
+        for (field, text) in [("description", &self.description), ("instructions", &self.instructions)] {
+            faults.extend(text.as_ref().and_then(|text| check_prose(field, text).err()));
+        }
         server.description = self.description.unwrap_or(server.description);
         server.is_enabled = self.is_enabled.unwrap_or(server.is_enabled);
         server.exposes_prompts = self.exposes_prompts.unwrap_or(server.exposes_prompts);
@@ -216,9 +241,9 @@ impl Body {
 #[derive(Default)]
 struct Unread {
     /// Indices of rows whose tool, server or version is unreadable.
-    sources: Vec<usize>,
+    sources: HashSet<usize>,
     /// Aliases that are unreadable; scopes may name them.
-    aliases: Vec<String>,
+    aliases: HashSet<String>,
 }
 
 impl Unread {
@@ -253,25 +278,30 @@ impl Row {
             VersionLabel::parse(&field("backend_version"), &text).map_err(|fault| faults.push(fault)).ok()
         });
         if faults.len() > known {
-            unread.sources.push(index);
+            unread.sources.insert(index);
         }
         let alias = said(&self.alias).map(|text| {
             ToolName::parse(&field("alias"), text.trim()).unwrap_or_else(|fault| {
                 faults.push(fault);
-                unread.aliases.push(text);
+                unread.aliases.insert(text);
                 placeholder()
             })
         });
+        let description = said(&self.description_override);
+        let fault =
+            description.as_ref().and_then(|text| check_prose(&field("description_override"), text).err());
+        faults.extend(fault);
         // A nameless tool is one fault, not also a bad exposed name.
         let alias = alias.or_else(|| tool.is_empty().then(placeholder));
-        Mapping { tool, server, alias, pin, description: said(&self.description_override) }
+        Mapping { tool, server, alias, pin, description }
     }
 }
 
 impl Override {
     fn read(self, index: usize, faults: &mut Vec<Invalid>) -> Option<ScopeOverride> {
         let field = |name: &str| format!("tool_scope_overrides[{index}].{name}");
-        let required_scopes = read_scopes(&field("required_scopes"), &self.required_scopes, faults);
+        let required_scopes =
+            read_scopes(&field("required_scopes"), &self.required_scopes, MAX_LISTED, faults);
         let name = self.tool_alias.unwrap_or_default().trim().to_owned();
         if name.is_empty() {
             faults.push(Invalid::new(field("tool_alias"), "is required"));
@@ -279,16 +309,6 @@ impl Override {
         // Stays in the list even so: indices of the others count.
         Some(ScopeOverride { name, required_scopes })
     }
-}
-
-fn trimmed(tags: Vec<String>) -> Vec<String> {
-    let mut kept: Vec<String> = Vec::new();
-    for tag in tags.iter().map(|tag| tag.trim()) {
-        if !tag.is_empty() && !kept.iter().any(|other| other == tag) {
-            kept.push(tag.to_owned());
-        }
-    }
-    kept
 }
 
 fn blank(slug: Slug, now: Timestamp) -> VirtualServer {

@@ -322,3 +322,40 @@ async fn only_administrators_write_and_nobody_reads_without_a_token() {
     let list = scene.admin("GET /api/virtual-servers?include_disabled=true", Value::Null).await.expect(200);
     assert_eq!((&list["total_count"], &list["virtual_servers"][0]["revision"]), (&json!(1), &json!(1)));
 }
+
+#[tokio::test]
+async fn long_lists_and_control_characters_are_refused() {
+    let scene = Scene::start().await;
+    let many: Vec<String> = (0..101).map(|index| index.to_string()).collect();
+    let overrides = vec![json!({ "tool_alias": "a" }); 2001];
+    for (member, value) in [
+        ("tags", json!(many)),
+        ("tags", json!(["a\nb"])),
+        ("required_scopes", json!(many)),
+        ("tool_scope_overrides", json!(overrides)),
+        ("server_name", json!("a\u{1b}b")),
+        ("description", json!("a\u{1b}b")),
+        ("instructions", json!("a\u{0}b")),
+    ] {
+        let mut body = json!({ "server_name": "x", "path": "/virtual/x" });
+        body[member] = value;
+        let problem = scene.admin("POST /api/virtual-servers", body).await.expect(422);
+        assert_eq!(problem["errors"][0]["field"], member, "{problem}");
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_virtual_server_is_named_and_not_overwritten() {
+    let scene = Scene::start().await;
+    let body = json!({ "server_name": "x", "path": "/virtual/x" });
+    scene.admin("POST /api/virtual-servers", body.clone()).await.expect(201);
+    scene.damage("UPDATE virtual_servers SET record = '{'");
+    let scene = scene.restart().await;
+    let board = scene.admin("GET /api/health", Value::Null).await.expect(200);
+    assert_eq!(board["left_out"][0]["what"], "/virtual/x");
+    assert!(board["left_out"][0]["reason"].as_str().unwrap().contains("cannot be read"), "{board}");
+    let refused = scene.admin("POST /api/virtual-servers", body.clone()).await.expect(409);
+    assert!(refused["detail"].as_str().unwrap().contains("DELETE /api/virtual-servers/x"), "{refused}");
+    assert_eq!(scene.admin("DELETE /api/virtual-servers/x", Value::Null).await.status, 204);
+    scene.admin("POST /api/virtual-servers", body).await.expect(201);
+}
