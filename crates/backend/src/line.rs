@@ -36,7 +36,7 @@ const COPIED_BODY_BYTES: usize = 4 * 1024;
 /// piece: each piece costs its readers more than its bytes do.
 const SMALL_PIECE_BYTES: usize = 1024;
 const JOINED_BYTES: usize = 8 * 1024;
-const MAX_JOINED_CHUNKS: usize = 1024;
+const MAX_JOINED_CHUNKS: usize = 256;
 
 /// One HTTP/1 connection with its deadline.
 pub(crate) struct Line {

@@ -1,6 +1,6 @@
 //! The body of a backend's answer, handed on as it comes.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -141,8 +141,8 @@ impl Body for Reply {
         if this.turn_bytes >= TURN_BYTES {
             // A backend that sends without a pause must not have the thread to itself.
             this.turn_bytes = 0;
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
+            // Unlike a plain wake it has the runtime look for news of sockets and timers first.
+            return pin!(tokio::task::yield_now()).poll(cx).map(|()| None);
         }
         let (polled, is_done) = match &mut this.carrier {
             Carrier::None => return Poll::Ready(None),
