@@ -1,7 +1,7 @@
 //! The answer on its way to the client, streamed as it comes; keeps what must live until its last byte.
 
 use std::collections::VecDeque;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -201,8 +201,8 @@ impl Events {
             }
             if self.relay.as_ref().is_some_and(|decoded| decoded.is_behind) {
                 if goes == GOES_IN_A_TURN {
-                    cx.waker().wake_by_ref();
-                    return Poll::Pending;
+                    // Unlike a plain wake it has the runtime look for news of sockets and timers first.
+                    return pin!(tokio::task::yield_now()).poll(cx).map(|()| None);
                 }
                 goes += 1;
                 self.look();
