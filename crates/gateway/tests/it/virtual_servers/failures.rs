@@ -89,7 +89,7 @@ async fn a_400_about_something_else_is_no_lost_session() {
     let (_app, backend, client) = stage("", &["echo"]).await;
     client.call("echo", json!({})).await;
     backend.forget_history();
-    let body = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"bad arguments"}}"#;
+    let body = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"bad arguments"}}"#;
     backend.reply("tools/call", Reply::new(400, "application/json", body));
     let answer = client.try_call("echo", json!({})).await;
     assert_eq!((answer.status.as_u16(), answer.error().await["code"].clone()), (400, json!(-32602)));
