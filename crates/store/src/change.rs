@@ -122,8 +122,14 @@ impl Edit {
 
     fn apply_to(&self, catalog: &mut Catalog) {
         match self {
-            Self::PutServer { server, removed, .. } => {
+            Self::PutServer { server, versions, removed } => {
                 clear(catalog, &Place::Server(server.path.clone()));
+                if !catalog.servers.contains_key(&server.path) {
+                    clear_versions(catalog, &server.path);
+                }
+                for label in versions.iter().chain(removed) {
+                    clear(catalog, &Place::Version(VersionKey::new(&server.path, label)));
+                }
                 Arc::make_mut(&mut catalog.servers).insert(server.path.clone(), server.clone());
                 for label in removed {
                     drop_inventory(catalog, &VersionKey::new(&server.path, label));
@@ -131,6 +137,7 @@ impl Edit {
             }
             Self::DeleteServer(path) => {
                 clear(catalog, &Place::Server(path.clone()));
+                clear_versions(catalog, path);
                 let Some(server) = Arc::make_mut(&mut catalog.servers).remove(path) else { return };
                 drop_ratings(catalog, &Rated::Server(path.clone()));
                 for version in server.versions() {
@@ -192,6 +199,13 @@ impl Edit {
 fn clear(catalog: &mut Catalog, place: &Place) {
     if catalog.unreadable.contains_key(place) {
         Arc::make_mut(&mut catalog.unreadable).remove(place);
+    }
+}
+
+fn clear_versions(catalog: &mut Catalog, path: &ServerPath) {
+    let is_of_it = |place: &Place| matches!(place, Place::Version(key) if key.path == *path);
+    if catalog.unreadable.keys().any(is_of_it) {
+        Arc::make_mut(&mut catalog.unreadable).retain(|place, _| !is_of_it(place));
     }
 }
 

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use catalog::VersionKey;
 use catalog::error::Refusal;
+use catalog::name::{ServerPath, VersionLabel};
 use catalog::time::Timestamp;
+use catalog::unreadable::Place;
+use catalog::{Catalog, VersionKey};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use store::change::{Change, Edit, Expect};
@@ -254,6 +256,12 @@ async fn remove(
         .apply_for(&caller.trail, |catalog| {
             let server = require_server(catalog, &path)?;
             if_match.check(path.as_str(), server.revision)?;
+            if let Some(damaged) = damaged(catalog, &path, &label) {
+                let next = Arc::new(server.written(now, |_| {}));
+                let edit = Edit::PutServer { server: next, versions: Vec::new(), removed: vec![damaged] };
+                let expected = Expect::Server(path.clone(), Some(server.revision));
+                return Ok((Change::new(vec![edit]).expecting(expected), Vec::new()));
+            }
             let checked = server.require(&label)?.label.clone();
             let next = server.remove(&label, now)?;
             let by = catalog.mapped_by(&path, Some(&checked));
@@ -268,6 +276,12 @@ async fn remove(
         .await?;
     let virtual_servers = pinned_by.iter().map(|slug| slug.path()).collect();
     Ok(Json(RemovedVersion { path: path.to_string(), version: label, virtual_servers }))
+}
+
+/// Returns the label of a version whose stored record cannot be read.
+fn damaged(catalog: &Catalog, path: &ServerPath, label: &str) -> Option<VersionLabel> {
+    let label = VersionLabel::parse("label", label).ok()?;
+    catalog.unreadable.contains_key(&Place::Version(VersionKey::new(path, &label))).then_some(label)
 }
 
 #[cfg(test)]

@@ -100,7 +100,12 @@ fn versions(
     damaged: &mut Damaged,
 ) -> Result<HashMap<String, Vec<Version>>, Error> {
     let mut found: HashMap<String, Vec<Version>> = HashMap::new();
-    each(rows, ("version", &|_| None), sql, key, damaged, |row| {
+    let at = |row: &Row<'_>| {
+        let path = ServerPath::parse("path", text(row, 0).ok()?).ok()?;
+        let label = VersionLabel::parse("label", text(row, 1).ok()?).ok()?;
+        Some(Place::Version(VersionKey { path, label }))
+    };
+    each(rows, ("version", &at), sql, key, damaged, |row| {
         let version = serde_json::from_str::<VersionRecord>(text(row, 2)?)?.into_version(sealer)?;
         let path = text(row, 0)?;
         match found.get_mut(path) {

@@ -215,7 +215,7 @@ pub(super) async fn register(
             let planned = match catalog.servers.get(&path) {
                 Some(server) => {
                     if_match.check(path.as_str(), server.revision)?;
-                    add_or_edit(server, request)?
+                    add_or_edit(catalog, server, request)?
                 }
                 None => create(catalog, &path, request, owner)?,
             };
@@ -257,7 +257,7 @@ fn create(
     Ok((change, (label, Done::Created, true)))
 }
 
-fn add_or_edit(server: &Server, mut request: Request) -> Result<Planned, Refusal> {
+fn add_or_edit(catalog: &Catalog, server: &Server, mut request: Request) -> Result<Planned, Refusal> {
     let known = request.label.as_ref().and_then(|label| server.version(label.as_str()));
     if known.is_none() {
         request.own.require_whole(&mut request.faults);
@@ -268,6 +268,7 @@ fn add_or_edit(server: &Server, mut request: Request) -> Result<Planned, Refusal
     let now = Timestamp::now();
     let (next, done, moved) = match known {
         None => {
+            catalog.check_readable(&Place::Version(VersionKey::new(&server.path, &label)))?;
             let version = request.own.create(label.clone(), now).map_err(Refusal::Invalid)?;
             (server.add(version, now)?, Done::Added, true)
         }

@@ -257,3 +257,22 @@ async fn a_tool_with_half_a_surrogate_pair_is_shown_as_it_is() {
     let shown = raw("/api/tool-catalog").await;
     assert!(shown.contains(r#""input_schema":{"type":"object"}"#), "{shown}");
 }
+
+#[tokio::test]
+async fn a_damaged_version_is_named_and_not_overwritten() {
+    let scene = Scene::start().await;
+    let mut body = json!({ "path": "/x", "proxy_pass_url": "http://127.0.0.1:9/mcp" });
+    scene.admin("POST /api/servers/register", body.clone()).await.expect(201);
+    body["version"] = "v2".into();
+    scene.admin("POST /api/servers/register", body.clone()).await.expect(201);
+    scene.damage("UPDATE versions SET record = '{' WHERE label = 'v2'");
+    let scene = scene.restart().await;
+    let board = scene.admin("GET /api/health", Value::Null).await.expect(200);
+    assert_eq!(board["left_out"][0]["what"], "version v2 of /x");
+    let refused = scene.admin("POST /api/servers/register", body.clone()).await.expect(409);
+    assert!(refused["detail"].as_str().unwrap().contains("DELETE /api/servers/x/versions/v2"), "{refused}");
+    scene.admin("DELETE /api/servers/x/versions/v2", Value::Null).await.expect(200);
+    let board = scene.admin("GET /api/health", Value::Null).await.expect(200);
+    assert_eq!(board["left_out"], json!([]));
+    scene.admin("POST /api/servers/register", body).await.expect(201);
+}

@@ -107,9 +107,10 @@ async fn a_row_that_cannot_be_read_costs_only_itself() {
     assert!(found.scopes.is_empty());
     assert!(found.tokens["bad"].revoked_at.is_some(), "whether it was revoked nobody knows");
     let places: Vec<_> = found.unreadable.keys().map(ToString::to_string).collect();
-    let others = ["inventory /bad-inventory:v2.0.0", "scope a b", "version /bad-active:v2.0.0"];
-    let expected = ["/bad-active", "/bad-head", "/virtual/bad", "group bad", "token bad"];
-    assert_eq!(places, [&expected[..], &others[..], &["version /bad-inactive:v1.5.0"]].concat());
+    let servers = ["/bad-active", "/bad-head"];
+    let versions = ["version v2.0.0 of /bad-active", "version v1.5.0 of /bad-inactive"];
+    let others = ["/virtual/bad", "group bad", "token bad", "inventory /bad-inventory:v2.0.0", "scope a b"];
+    assert_eq!(places, [&servers[..], &versions[..], &others[..]].concat());
 }
 
 #[tokio::test]
