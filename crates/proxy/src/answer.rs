@@ -182,9 +182,12 @@ pub(crate) fn whole_to_client(
     if expected.id.is_none() && status.is_success() {
         return Ok(reply::empty(StatusCode::ACCEPTED));
     }
-    if !looks_whole(&whole.bytes) || (!expected.is_untouched && is_cut_off(&whole.bytes)) {
-        let reason = "it answered JSON that is empty or cut off".into();
-        return Err(Error::Unusable { server: expected.server.into(), reason });
+    let unusable = |reason: &str| Error::Unusable { server: expected.server.into(), reason: reason.into() };
+    if !looks_whole(&whole.bytes) {
+        return Err(unusable("it answered JSON that is empty or cut off"));
+    }
+    if !expected.is_untouched && !is_answer(&whole.bytes) {
+        return Err(unusable("it answered JSON that is cut off or no answer"));
     }
     if !expected.is_untouched && expected.relay.is_foreign(&whole.bytes) {
         return Err(foreign(expected.server));
@@ -368,14 +371,15 @@ async fn beginning(
     Ok(read.freeze())
 }
 
-/// Says whether a short body is no answer, though it begins and ends as one. Errors often come without an id.
-fn is_cut_off(body: &[u8]) -> bool {
+/// Says whether a body is an answer; longer ones that begin and end as one are taken for it. Errors often come
+/// without an id.
+fn is_answer(body: &[u8]) -> bool {
     if body.len() > MAX_WHOLE_BYTES {
-        return false;
+        return true;
     }
     match Outline::read(body) {
-        Ok(outline) => outline.kind != Kind::Response,
-        Err(_) => member(body, "error").is_none_or(|error| error.of(body).first() != Some(&b'{')),
+        Ok(outline) => outline.kind == Kind::Response,
+        Err(_) => member(body, "error").is_some_and(|error| error.of(body).first() == Some(&b'{')),
     }
 }
 

@@ -173,10 +173,10 @@ async fn answers_to_another_request_and_cut_off_ones_are_no_answers() {
         (r#"{"jsonrpc":"2.0","id":2,"result":{}}"#, "it answered another request"),
         (r#"{"jsonrpc":"2.0","id":"1","result":{}}"#, "it answered another request"),
         (large.as_str(), "it answered another request"),
-        (r#"{"jsonrpc":"2.0","id":1,"result":{}"#, "it answered JSON that is empty or cut off"),
-        (r#"{"jsonrpc":"2.0","id":1,"result":{"a":{}"}"#, "it answered JSON that is empty or cut off"),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#, "it answered JSON that is empty or cut off"),
-        (r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#, "it answered JSON that is empty or cut off"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{}"#, "it answered JSON that is cut off or no answer"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{"a":{}"}"#, "it answered JSON that is cut off or no answer"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#, "it answered JSON that is cut off or no answer"),
+        (r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#, "it answered JSON that is cut off or no answer"),
     ] {
         let error = heard(&raw(200, json, body), Some(b"1"), BOTH, false).await.unwrap_err();
         assert!(error.ends_with(reason), "{body}: {error}");
