@@ -1,4 +1,7 @@
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -398,6 +401,19 @@ async fn endless_interim_answers_are_no_answer() {
     assert!(matches!(error, Error::Broken { ref reason } if reason == "too many interim answers"), "{error}");
 }
 
+/// Notes that it was woken, and wakes.
+struct Noted {
+    inner: Waker,
+    is_woken: AtomicBool,
+}
+
+impl Wake for Noted {
+    fn wake(self: Arc<Self>) {
+        self.is_woken.store(true, Ordering::SeqCst);
+        self.inner.wake_by_ref();
+    }
+}
+
 #[tokio::test]
 async fn tiny_chunks_come_joined_and_never_without_a_pause() {
     let chunks = 200_000;
@@ -411,8 +427,13 @@ async fn tiny_chunks_come_joined_and_never_without_a_pause() {
     let (mut pieces, mut length, mut at_once, mut most_at_once) = (0, 0, 0, 0);
     let read = poll_fn(|cx| {
         at_once = 0;
+        let noted = Arc::new(Noted { inner: cx.waker().clone(), is_woken: AtomicBool::new(false) });
+        let waker = Waker::from(noted.clone());
+        let mut cx = Context::from_waker(&waker);
         loop {
-            let Poll::Ready(frame) = std::pin::Pin::new(&mut reply).poll_frame(cx) else {
+            let Poll::Ready(frame) = Pin::new(&mut reply).poll_frame(&mut cx) else {
+                // Else the runtime would come back before it looks at its sockets.
+                assert!(!noted.is_woken.load(Ordering::SeqCst), "woken before the runtime had its turn");
                 return Poll::Pending;
             };
             let Some(frame) = frame else { return Poll::Ready(()) };
