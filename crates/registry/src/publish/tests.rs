@@ -33,3 +33,48 @@ async fn what_cannot_be_routed_is_told() {
     let board = scene.admin("GET /api/health", serde_json::Value::Null).await.expect(200);
     assert!(board["left_out"][0]["what"].as_str().is_some_and(|what| what.contains("dev")), "{board}");
 }
+
+#[tokio::test]
+async fn what_others_wrote_forges_no_line_of_the_log() {
+    let scene = Scene::start().await;
+    let mut catalog = catalog::Catalog::clone(&scene.registry.catalog());
+    let place = catalog::unreadable::Place::Other("tool a\nb".into());
+    Arc::make_mut(&mut catalog.unreadable).insert(place, "\u{1b}[2K\nforged".into());
+    let heard = Heard::default();
+    tracing::subscriber::with_default(heard.clone(), || scene.registry.publish(catalog));
+    let lines = heard.0.lock().unwrap().clone();
+    assert!(lines.iter().any(|line| line.contains("forged")), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.chars().any(char::is_control)), "{lines:?}");
+}
+
+/// Takes down each field of each event as a text log would show it.
+#[derive(Clone, Default)]
+struct Heard(Arc<std::sync::Mutex<Vec<String>>>);
+
+impl tracing::field::Visit for Heard {
+    fn record_debug(&mut self, _: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+        self.0.lock().unwrap().push(format!("{value:?}"));
+    }
+}
+
+impl tracing::Subscriber for Heard {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        event.record(&mut self.clone());
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
