@@ -13,6 +13,7 @@ mod bridging;
 mod cli;
 mod config;
 mod direct;
+mod ended;
 mod peers;
 mod serving;
 mod sessions;

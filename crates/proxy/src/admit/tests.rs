@@ -33,6 +33,12 @@ fn only_names_of_ours_are_served() {
         "[::1",
         "localhost@evil.org",
         "evil.org:localhost",
+        "127.0.0.1:1@evil.org",
+        "127.0.0.1:evil",
+        "127.0.0.1:",
+        "127.0.0.1:1\",x=\"y",
+        "[::1].evil.org",
+        "[::1]evil",
         "gr\u{fc}n",
     ] {
         check(Some(host), None, false);
