@@ -45,6 +45,7 @@ trap 'exit 143' TERM
 
 step "Starting the gateway on http://$listen with its data in ./$data"
 mkdir -p "$data"
+chmod 700 "$data"
 # In a process group of its own: Ctrl-C reaches it once, through `stop`, and not a second time, which would cut off what runs.
 set -m
 "$target/release/switchyard" serve --listen "$listen" --data-dir "$data" </dev/null &

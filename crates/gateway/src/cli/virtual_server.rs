@@ -19,7 +19,7 @@ Examples:
   switchyard virtual create dev-tools --enable \\
       --tool /github:search,alias=github_search \\
       --tool /jira:search,alias=jira_search \\
-      --tool /context7:get-docs,version=v1.5.0
+      --tool /context7:get-library-docs,version=v1.5.0
   switchyard virtual show dev-tools --json > dev-tools.json
   switchyard virtual apply-file dev-tools.json
   switchyard virtual preview dev-tools --as alice";

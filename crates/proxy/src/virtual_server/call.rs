@@ -19,7 +19,7 @@ use crate::plane::Call;
 use crate::sessions::{ClientSession, MAX_SUBSCRIPTIONS};
 
 /// Largest answer that is read whole to see whether a resource was found.
-const MAX_READ_BYTES: usize = 64 * 1024 * 1024;
+const MAX_READ_BYTES: usize = 16 * 1024 * 1024;
 
 /// `tools/call`: the exposed name decides.
 pub(super) async fn tool(

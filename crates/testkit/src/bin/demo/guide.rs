@@ -46,22 +46,26 @@ They are examples, with small built-in data; nothing leaves this machine.
 
 {servers}
 
-Paste into another terminal:
+Paste into another terminal. A token of a user, good for thirty days, and a session of the virtual server:
 
-# A user's token, good for thirty days
 TOKEN='{token}'
-
-# Begin a session of the virtual server
 SESSION=$({begin} {take})
 
-# The tools of three servers behind one endpoint
-{list}
+The tools of three servers behind one endpoint:
 
-# Two servers have a tool `search`; this one is GitHub's
-{call}
+{list}; echo
 
-# An older version of a server, by header; without it the active v2.0.0 answers
-{older}
+Two of these servers have a tool named search; under its alias, the one of GitHub answers:
+
+{call}; echo
+
+An older version of a server, by header; without it the active v2.0.0 answers:
+
+{older}; echo
+
+As administrator, from this directory:
+
+target/release/switchyard server list --url {url} --token-file data/demo/admin.token
 
 For an MCP client, as mcp.json:
 
