@@ -33,14 +33,14 @@ pub(crate) async fn post(call: Call, choice: &Choice) -> Result<Response<Body>, 
     let back = exchange::back_era(&choice.version, call.front);
     match (call.front, back) {
         (Front::Legacy, Era::Legacy) => legacy(call, choice).await,
-        (Front::Legacy, Era::Modern) => bridged::legacy(call, choice).await,
+        (Front::Legacy, Era::Modern) => Box::pin(bridged::legacy(call, choice)).await,
         (Front::Modern, _) if call.outline.kind == Kind::Notification => {
             Ok(reply::empty(StatusCode::ACCEPTED))
         }
-        (Front::Modern, Era::Legacy) => bridged::modern(call, &choice.version).await,
+        (Front::Modern, Era::Legacy) => Box::pin(bridged::modern(call, &choice.version)).await,
         (Front::Modern, Era::Modern) => {
             let version = choice.version.clone();
-            exchange::run(Exchange { call, version, session: None, renamed: None }).await
+            Box::pin(exchange::run(Exchange { call, version, session: None, renamed: None })).await
         }
     }
 }

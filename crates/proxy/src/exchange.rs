@@ -58,6 +58,9 @@ pub(crate) fn back_era(version: &VersionTarget, front: Front) -> Era {
 }
 
 /// Sends the request and streams the answer back.
+///
+/// Cells that are not the commonest are boxed, here and where else a request branches: the future of a request
+/// is as large as its largest branch, and it is moved with every request.
 pub(crate) async fn run(exchange: Exchange) -> Result<Response<Body>, Error> {
     match (exchange.call.front, back_era(&exchange.version, exchange.call.front), &exchange.session) {
         (Front::Legacy, Era::Legacy, Some(session)) => {
@@ -66,11 +69,11 @@ pub(crate) async fn run(exchange: Exchange) -> Result<Response<Body>, Error> {
         }
         (Front::Legacy, Era::Modern, Some(session)) => {
             let session = session.clone();
-            legacy_to_modern(exchange, session).await
+            Box::pin(legacy_to_modern(exchange, session)).await
         }
         (Front::Legacy, _, None) => Err(Error::SessionMissing),
-        (Front::Modern, Era::Legacy, _) => modern_to_legacy(exchange).await,
-        (Front::Modern, Era::Modern, _) => modern_to_modern(exchange).await,
+        (Front::Modern, Era::Legacy, _) => Box::pin(modern_to_legacy(exchange)).await,
+        (Front::Modern, Era::Modern, _) => Box::pin(modern_to_modern(exchange)).await,
     }
 }
 

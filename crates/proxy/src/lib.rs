@@ -146,7 +146,7 @@ impl Proxy {
         }
         if parts.method != Method::POST {
             admit::enter(&table, &principal, target)?;
-            return self.without_message(parts, target, &principal, known).await;
+            return Box::pin(self.without_message(parts, target, &principal, known)).await;
         }
         let headers = &parts.headers;
         let is_plain = headers.get(CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity");
@@ -177,7 +177,7 @@ impl Proxy {
             }
             Target::Virtual(target) => match front {
                 Front::Legacy => virtual_server::legacy(call, target).await,
-                Front::Modern => virtual_server::modern(call, target).await,
+                Front::Modern => Box::pin(virtual_server::modern(call, target)).await,
             },
         }
     }

@@ -65,7 +65,7 @@ pub(super) async fn read(
             let version = target.backends[owner].clone();
             send(call, version, session, None).await
         }
-        _ => ask_in_order(call, target, session, &owners, uri).await,
+        _ => Box::pin(ask_in_order(call, target, session, &owners, uri)).await,
     }
 }
 
