@@ -8,6 +8,10 @@ use catalog::Catalog;
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
+/// How long the index lets changes gather while nobody searches: of many that come together, following the last is
+/// enough.
+const GATHERING: Duration = Duration::from_millis(500);
+
 /// Longest time a search waits for writes that came before it; after it, what is indexed answers. Only the first
 /// index of a very large catalog takes longer.
 const MAX_WAIT: Duration = Duration::from_secs(1);
@@ -24,6 +28,8 @@ struct Work {
     /// The newest catalog, with its number among those noted.
     latest: Mutex<(u64, Arc<Catalog>)>,
     noted: Notify,
+    /// Somebody searches and waits.
+    asked: Notify,
     /// The number of the catalog that the index is in line with.
     done: watch::Sender<u64>,
 }
@@ -48,6 +54,7 @@ impl Indexing {
     pub(crate) async fn caught_up(&self) -> &search::Index {
         let wanted = self.work.lock().0;
         let mut done = self.work.done.subscribe();
+        self.work.asked.notify_one();
         // Neither lateness nor an ended task is a reason to find nothing.
         let _ = tokio::time::timeout(MAX_WAIT, done.wait_for(|done| *done >= wanted)).await;
         &self.work.index
@@ -69,6 +76,8 @@ impl Work {
 async fn follow(work: Arc<Work>) {
     loop {
         work.noted.notified().await;
+        // A search that waits is served at once; whether the sleep ends first makes no difference.
+        let _ = tokio::time::timeout(GATHERING, work.asked.notified()).await;
         let (number, catalog) = work.lock().clone();
         let indexing = work.clone();
         let followed = tokio::task::spawn_blocking(move || indexing.index.follow(&catalog)).await;

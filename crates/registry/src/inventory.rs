@@ -149,6 +149,7 @@ impl Registry {
 
     /// Stores what was read, unless it is what was known, or the version lives elsewhere by now.
     async fn keep(self: &Arc<Self>, key: &VersionKey, endpoint: &Arc<Endpoint>, read: Inventory) -> Outcome {
+        let _turn = self.observing.lock().await;
         let stored = self.apply(|catalog| {
             let still = catalog.servers.get(&key.path).and_then(|server| server.version(key.label.as_str()));
             if !still.is_some_and(|version| version.endpoint == *endpoint) {

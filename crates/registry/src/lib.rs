@@ -38,6 +38,9 @@ pub struct Registry {
     current: RwLock<Arc<Catalog>>,
     /// Held by the one change that is being made.
     writing: Arc<tokio::sync::Mutex<()>>,
+    /// Held by the one inventory that waits to be stored, so that a person's change waits for one and not for all
+    /// that are being read.
+    observing: tokio::sync::Mutex<()>,
     left_out: RwLock<Vec<routing::compile::LeftOut>>,
     /// What can be found.
     indexing: Indexing,
@@ -103,6 +106,7 @@ impl Registry {
             parts,
             current: RwLock::new(Arc::new(Catalog::default())),
             writing: Arc::default(),
+            observing: tokio::sync::Mutex::default(),
             left_out: RwLock::default(),
             indexing: Indexing::start(),
             reads: inventory::Reads::default(),
