@@ -8,7 +8,7 @@ use std::sync::Arc;
 use catalog::access::Principal;
 use catalog::inventory::Inventory;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
-use mcp::era::{Revision, negotiate};
+use mcp::era::Revision;
 use mcp::headers::SESSION_ID;
 use mcp::message::{Kind, members, quote, text};
 use mcp::method::Method;
@@ -95,12 +95,10 @@ pub(crate) async fn end(
 }
 
 fn initialize(call: &Call, choice: &Choice) -> Result<Response<Body>, Error> {
-    let asked = call.param("protocolVersion").and_then(text);
-    let asked = asked.ok_or_else(|| Error::InvalidParams("params.protocolVersion is missing".into()))?;
     let version = &choice.version;
+    let (sealed, path) = (call.client_session()?, version.key.path.as_str());
+    let revision = sealed.revision;
     let inventory = inventory(version)?;
-    let revision = negotiate(&asked);
-    let (sealed, path) = (call.client_session(revision), version.key.path.as_str());
     let session = DirectSession::ours(version.key.label.as_str(), version.identity, &sealed);
     let token = call.plane.shared.opaque.wrap_session(&session, path, &call.principal);
     call.plane.shared.sessions.enter(&token, sealed, path, &call.principal);

@@ -7,7 +7,7 @@ use backend::Backends;
 use bytes::Bytes;
 use catalog::access::Principal;
 use http::HeaderMap;
-use mcp::era::Revision;
+use mcp::era::negotiate;
 use mcp::headers::Accepts;
 use mcp::message::{Outline, text};
 use routing::Table;
@@ -64,18 +64,20 @@ impl Call {
         Error::UnknownMethod(name.unwrap_or_default().into_owned())
     }
 
-    /// Notes what a legacy client said of itself in `initialize`.
-    pub(crate) fn client_session(&self, revision: Revision) -> VirtualSession {
+    /// Agrees on a revision with a legacy client, and notes what it said of itself in `initialize`.
+    pub(crate) fn client_session(&self) -> Result<VirtualSession, Error> {
+        let asked = self.param("protocolVersion").and_then(text);
+        let asked = asked.ok_or_else(|| Error::InvalidParams("params.protocolVersion is missing".into()))?;
         let object = |name| self.param(name).filter(|raw| raw.starts_with(b"{"));
         let object = |name| object(name).and_then(|raw| std::str::from_utf8(raw).ok());
         let capabilities = object("capabilities").unwrap_or("{}");
         let client_info = object("clientInfo").unwrap_or(NAMELESS);
-        VirtualSession {
+        Ok(VirtualSession {
             id: Issuer::new_id().to_string(),
-            revision,
+            revision: negotiate(&asked),
             capabilities: carried(capabilities, &["roots", "sampling", "elicitation"], "{}"),
             client_info: carried(client_info, &["name", "version", "title"], NAMELESS),
-        }
+        })
     }
 }
 

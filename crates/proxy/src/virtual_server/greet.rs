@@ -1,9 +1,8 @@
 //! `initialize`, answered from the table: no backend is asked before it is used.
 
 use http::{HeaderValue, Response};
-use mcp::era::{Revision, negotiate};
+use mcp::era::Revision;
 use mcp::headers::SESSION_ID;
-use mcp::message::text;
 use routing::target::VirtualTarget;
 
 use super::list;
@@ -14,10 +13,8 @@ use crate::reply;
 
 /// Opens a client session.
 pub(super) fn initialize(call: &Call, target: &VirtualTarget) -> Result<Response<Body>, Error> {
-    let asked = call.param("protocolVersion").and_then(text);
-    let asked = asked.ok_or_else(|| Error::InvalidParams("params.protocolVersion is missing".into()))?;
-    let revision = negotiate(&asked);
-    let sealed = call.client_session(revision);
+    let sealed = call.client_session()?;
+    let revision = sealed.revision;
     let token = call.plane.shared.opaque.mint_virtual(&sealed, &target.binding, &call.principal);
     call.plane.shared.sessions.enter(&token, sealed, &target.binding, &call.principal);
     let mut response = reply::result(call, result(target, revision).as_bytes());
