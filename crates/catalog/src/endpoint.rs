@@ -11,10 +11,16 @@ use crate::invalid::Invalid;
 /// Most headers a version may add to each of its requests.
 pub const MAX_HEADERS: usize = 32;
 
+/// Scheme of the URL of a backend that is a command of the gateway's configuration: `stdio:<name>`.
+const COMMAND_SCHEME: &str = "stdio";
+
+/// Longest name of a command, in bytes.
+const MAX_COMMAND_NAME_BYTES: usize = 64;
+
 /// Where a version lives and what every request to it carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// `http` or `https`, with a host, never link-local.
+    /// `http` or `https`, with a host, never link-local; or `stdio:` and the name of a configured command.
     pub url: Url,
     /// Headers the operator set, credentials among them.
     pub headers: Vec<Header>,
@@ -44,6 +50,15 @@ pub enum Era {
     Modern,
 }
 
+/// How messages travel to a backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// HTTP, each answer a body or an event stream.
+    StreamableHttp,
+    /// Lines on the standard input and output of a process that the gateway starts.
+    Stdio,
+}
+
 /// Which addresses backend URLs may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressRule {
@@ -69,9 +84,30 @@ impl fmt::Debug for Secret {
     }
 }
 
+impl Transport {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::StreamableHttp => "streamable-http",
+            Self::Stdio => "stdio",
+        }
+    }
+}
+
 impl Endpoint {
+    /// Returns the name of the command that is the backend; `None` for one that is reached over HTTP.
+    pub fn command(&self) -> Option<&str> {
+        (self.url.scheme() == COMMAND_SCHEME).then(|| self.url.path())
+    }
+
+    /// Returns how messages travel to it.
+    pub fn transport(&self) -> Transport {
+        if self.command().is_some() { Transport::Stdio } else { Transport::StreamableHttp }
+    }
+
     /// Checks a backend URL: `http` or `https`, a host, no user or password, and no address that `rule`
-    /// forbids. Link-local and cloud metadata addresses are always refused.
+    /// forbids. Link-local and cloud metadata addresses are always refused. Or `stdio:` and a name; whether a command
+    /// of that name is configured is not known here.
     pub fn parse_url(field: &str, text: &str, rule: AddressRule) -> Result<Url, Invalid> {
         let invalid = |reason: &str| Err(Invalid::new(field, format!("{text:?} {reason}")));
         let url = match Url::parse(text.trim()) {
@@ -80,8 +116,17 @@ impl Endpoint {
                 return invalid(&format!("is not a URL ({error}); give one like http://127.0.0.1:9000/mcp"));
             }
         };
+        if url.scheme() == COMMAND_SCHEME {
+            let is_name = url.cannot_be_a_base() && url.query().is_none() && url.fragment().is_none();
+            if !is_name || !is_command_name(url.path()) {
+                return invalid("must be stdio: and the name of a configured command, like stdio:files");
+            }
+            return Ok(url);
+        }
         if !matches!(url.scheme(), "http" | "https") {
-            return invalid("must begin with http:// or https://");
+            return invalid(
+                "must begin with http:// or https://, or be stdio: and the name of a configured command",
+            );
         }
         if !url.username().is_empty() || url.password().is_some() {
             return invalid("must not hold a user or password; use auth_scheme and auth_credential");
@@ -107,6 +152,12 @@ impl Endpoint {
         }
         Ok(url)
     }
+}
+
+/// Says whether a text can name a command: 1 to 64 of `[A-Za-z0-9._-]`.
+pub fn is_command_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    (1..=MAX_COMMAND_NAME_BYTES).contains(&name.len()) && name.bytes().all(fits)
 }
 
 /// Says whether an address must never be connected to: link-local, cloud metadata, unspecified, multicast, reserved;

@@ -38,6 +38,15 @@ fn urls() {
         ("http://:secret@example.com/", Err("auth_credential")),
         ("http://example.com/#mcp", Err("fragment")),
         ("http://example.com/#", Err("fragment")),
+        ("stdio:files", Ok("stdio:files")),
+        (" STDIO:Files-2.x ", Ok("stdio:Files-2.x")),
+        ("stdio:", Err("name of a configured command")),
+        ("stdio:a b", Err("name of a configured command")),
+        ("stdio:/bin/sh", Err("name of a configured command")),
+        ("stdio://files", Err("name of a configured command")),
+        ("stdio:files?x", Err("name of a configured command")),
+        ("stdio:files#", Err("name of a configured command")),
+        ("stdio:files%20-rf", Err("name of a configured command")),
     ] {
         check(OPEN, text, expected);
     }
@@ -131,4 +140,17 @@ fn secrets_are_not_shown() {
     let shown = format!("{header:?}");
     assert!(shown.contains("authorization") && !shown.contains("s3cret"), "{shown}");
     assert_eq!(header.value.reveal(), "Bearer s3cret");
+}
+
+#[test]
+fn transports() {
+    for (text, transport, command) in [
+        ("http://127.0.0.1/mcp", Transport::StreamableHttp, None),
+        ("https://example.com/", Transport::StreamableHttp, None),
+        ("stdio:files", Transport::Stdio, Some("files")),
+    ] {
+        let url = Endpoint::parse_url("url", text, OPEN).unwrap();
+        let endpoint = Endpoint { url, headers: Vec::new(), pinned_era: None };
+        assert_eq!((endpoint.transport(), endpoint.command()), (transport, command), "{text}");
+    }
 }
