@@ -7,6 +7,7 @@ use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use serde_json::Value;
 
+use crate::local::refuse_strangers;
 use crate::record::Seen;
 use crate::stub::Stub;
 use crate::wire::{Answer, Broken, raw, status};
@@ -57,6 +58,11 @@ pub(crate) async fn arrive(stub: &Stub, request: Request<Incoming>) -> Arrived {
             response.headers_mut().append(name, value.parse().expect("the test gives a header value"));
         }
         return Arrived::Answer(Ok(response));
+    }
+    if script.only_local
+        && let Some(refusal) = refuse_strangers(&seen)
+    {
+        return Arrived::Answer(refusal);
     }
     if let Some(token) = &script.bearer
         && seen.header("authorization") != format!("Bearer {token}")

@@ -11,6 +11,7 @@ use crate::backend::Era;
 use crate::call::{Call, End};
 use crate::inbound::{Arrived, arrive};
 use crate::methods;
+use crate::perform::perform;
 use crate::play;
 use crate::record::Seen;
 use crate::script::Script;
@@ -19,25 +20,29 @@ use crate::stub::Stub;
 use crate::wire::{Answer, Body, Broken, Out, error, events, json_answer, pipe, result, status};
 
 /// The older revisions, newest last.
-const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+pub(crate) const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
 /// The older era.
 pub struct Legacy;
 
 impl Era for Legacy {
     async fn serve(stub: Arc<Stub>, request: Request<Incoming>) -> Answer {
-        let seen = match arrive(&stub, request).await {
-            Arrived::Answer(answer) => return answer,
-            Arrived::Seen(seen) => seen,
-        };
-        if let Some(refusal) = refuse(&stub, &seen) {
-            return Ok(refusal);
+        match arrive(&stub, request).await {
+            Arrived::Answer(answer) => answer,
+            Arrived::Seen(seen) => answer_seen(stub, seen).await,
         }
-        match seen.http_method {
-            Method::POST => post(stub, seen).await,
-            Method::GET => Ok(open_stream(&stub, &seen)),
-            _ => Ok(delete(&stub, &seen)),
-        }
+    }
+}
+
+/// Answers a request that was read.
+pub(crate) async fn answer_seen(stub: Arc<Stub>, seen: Seen) -> Answer {
+    if let Some(refusal) = refuse(&stub, &seen) {
+        return Ok(refusal);
+    }
+    match seen.http_method {
+        Method::POST => post(stub, seen).await,
+        Method::GET => Ok(open_stream(&stub, &seen)),
+        _ => Ok(delete(&stub, &seen)),
     }
 }
 
@@ -223,6 +228,9 @@ async fn answer(stub: &Stub, script: &Script, call: &Call) -> End {
         "resources/unsubscribe" => known(&mut |session| {
             session.subscribed.remove(call.text("uri"));
         }),
+        "prompts/get" if script.prompt_steps.contains_key(call.text("name")) => {
+            perform(stub, script, call, &script.prompt_steps[call.text("name")]).await
+        }
         method => {
             let unknown = || End::error(-32601, format!("method not found: {method}"));
             methods::answer(script, call).unwrap_or_else(unknown)

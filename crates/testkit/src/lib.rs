@@ -15,18 +15,26 @@
 //! ```
 
 pub mod backend;
+pub mod both;
 mod call;
 pub mod client;
+pub mod conformance;
 pub mod events;
 mod inbound;
 pub mod legacy;
+mod listeners;
+mod local;
 mod methods;
+mod mirrored;
 pub mod modern;
+mod perform;
 mod play;
 pub mod record;
 pub mod script;
 mod session;
 pub mod stage;
+mod state;
+pub mod steps;
 pub mod stub;
 pub mod tool;
 mod wire;
@@ -38,3 +46,5 @@ pub use tool::{Behaviour, Tool};
 pub type LegacyBackend = backend::Backend<legacy::Legacy>;
 /// A backend of the revision 2026-07-28.
 pub type ModernBackend = backend::Backend<modern::Modern>;
+/// A backend of all revisions.
+pub type DualBackend = backend::Backend<both::Both>;

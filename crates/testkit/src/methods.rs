@@ -57,6 +57,9 @@ fn read(script: &Script, call: &Call) -> End {
         let template = template["uriTemplate"].as_str().unwrap_or_default();
         template.split_once('{').is_some_and(|(prefix, _)| uri.starts_with(prefix))
     };
+    if let Some(content) = script.contents.and_then(|contents| contents(uri)) {
+        return End::Result(json!({ "contents": [content] }));
+    }
     let known = script.resources.iter().any(|resource| resource["uri"] == uri);
     if !known && !script.templates.iter().any(matches) {
         let code = if call.is_modern { -32602 } else { -32002 };

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use base64::Engine;
 use http::{HeaderValue, Method, Request, StatusCode, header};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
@@ -11,6 +10,8 @@ use crate::backend::Era;
 use crate::call::{Call, End};
 use crate::inbound::{Arrived, arrive};
 use crate::methods;
+use crate::mirrored;
+use crate::perform::perform;
 use crate::play;
 use crate::record::Seen;
 use crate::script::Script;
@@ -27,28 +28,35 @@ pub struct Modern;
 
 impl Era for Modern {
     async fn serve(stub: Arc<Stub>, request: Request<Incoming>) -> Answer {
-        let seen = match arrive(&stub, request).await {
-            Arrived::Answer(answer) => return answer,
-            Arrived::Seen(seen) => seen,
-        };
-        if seen.http_method != Method::POST {
-            let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
-            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
-            return Ok(response);
+        match arrive(&stub, request).await {
+            Arrived::Answer(answer) => answer,
+            Arrived::Seen(seen) => answer_seen(stub, seen).await,
         }
-        if !seen.message.is_object() || seen.method.is_empty() {
-            let body = error(&Value::Null, -32600, "a request or notification is wanted", None);
-            return Ok(json_answer(StatusCode::BAD_REQUEST, &body));
-        }
-        if seen.message.get("id").is_none() {
-            return Ok(status(StatusCode::ACCEPTED));
-        }
-        if let Err(fault) = check(&seen) {
-            let body = error(&seen.message["id"], fault.code, &fault.message, fault.data);
-            return Ok(json_answer(StatusCode::BAD_REQUEST, &body));
-        }
-        respond(stub, seen).await
     }
+}
+
+/// Answers a request that was read.
+pub(crate) async fn answer_seen(stub: Arc<Stub>, seen: Seen) -> Answer {
+    if seen.http_method != Method::POST {
+        let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+        return Ok(response);
+    }
+    if !seen.message.is_object() || seen.method.is_empty() {
+        let body = error(&Value::Null, -32600, "a request or notification is wanted", None);
+        return Ok(json_answer(StatusCode::BAD_REQUEST, &body));
+    }
+    if seen.message.get("id").is_none() {
+        return Ok(status(StatusCode::ACCEPTED));
+    }
+    if let Err(fault) = check(&stub.script(), &seen) {
+        let body = error(&seen.message["id"], fault.code, &fault.message, fault.data);
+        return Ok(json_answer(StatusCode::BAD_REQUEST, &body));
+    }
+    if seen.method == "subscriptions/listen" {
+        return Ok(events(stub.stream_style(), None, stub.listen(&seen)));
+    }
+    respond(stub, seen).await
 }
 
 struct Fault {
@@ -58,7 +66,7 @@ struct Fault {
 }
 
 /// Checks `_meta` and that the headers repeat the body.
-fn check(seen: &Seen) -> Result<(), Fault> {
+fn check(script: &Script, seen: &Seen) -> Result<(), Fault> {
     let fault = |code, message: String| Err(Fault { code, message, data: None });
     let meta = &seen.params()["_meta"];
     let Some(version) = meta["io.modelcontextprotocol/protocolVersion"].as_str() else {
@@ -79,7 +87,7 @@ fn check(seen: &Seen) -> Result<(), Fault> {
         ("mcp-name", name),
     ];
     for (header, value) in wanted {
-        let said = decoded(seen.header(header));
+        let said = mirrored::decoded(seen.header(header)).unwrap_or_default();
         if value.is_some_and(|value| said != value) {
             return fault(-32020, format!("{header} says {said:?}, the body {}", value.unwrap_or_default()));
         }
@@ -88,14 +96,10 @@ fn check(seen: &Seen) -> Result<(), Fault> {
         let data = Some(json!({ "supported": [REVISION], "requested": version }));
         return Err(Fault { code: -32022, message: format!("version {version} is not spoken here"), data });
     }
+    if let Some(message) = mirrored::fault(script, seen) {
+        return fault(-32020, message);
+    }
     Ok(())
-}
-
-/// Undoes `=?base64?…?=`.
-fn decoded(value: &str) -> String {
-    let inner = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
-    let bytes = inner.and_then(|text| base64::engine::general_purpose::STANDARD.decode(text).ok());
-    bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_else(|| value.to_owned())
 }
 
 async fn respond(stub: Arc<Stub>, seen: Seen) -> Answer {
@@ -128,6 +132,10 @@ async fn respond(stub: Arc<Stub>, seen: Seen) -> Answer {
         Some(Out::Message(message)) if message["error"]["code"] == -32601 => {
             json_answer(StatusCode::NOT_FOUND, &message)
         }
+        // A missing capability is the request's fault (specification 2026-07-28, errors).
+        Some(Out::Message(message)) if message["error"]["code"] == -32021 => {
+            json_answer(StatusCode::BAD_REQUEST, &message)
+        }
         Some(Out::Message(message)) if message.get("method").is_none() => {
             json_answer(StatusCode::OK, &message)
         }
@@ -141,6 +149,9 @@ async fn answer(stub: &Stub, script: &Script, call: &Call) -> Out {
     let end = match call.method.as_str() {
         "server/discover" => End::Result(discover(script)),
         "tools/call" => play::play(stub, script, call).await,
+        "prompts/get" if script.prompt_steps.contains_key(call.text("name")) => {
+            perform(stub, script, call, &script.prompt_steps[call.text("name")]).await
+        }
         method => {
             let unknown = || End::error(-32601, format!("method not found: {method}"));
             methods::answer(script, call).unwrap_or_else(unknown)

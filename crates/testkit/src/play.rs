@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::call::{Call, End};
+use crate::perform::perform;
 use crate::record::Run;
 use crate::script::Script;
 use crate::stub::Stub;
@@ -19,6 +20,9 @@ pub(crate) async fn play(stub: &Stub, script: &Script, call: &Call) -> End {
     let Some(tool) = script.tools.iter().find(|tool| tool.name() == name) else {
         return End::error(-32602, format!("unknown tool: {name}"));
     };
+    if let Behaviour::Steps(steps) = &tool.behaviour {
+        return perform(stub, script, call, steps).await;
+    }
     if let Some(round) = asks(tool, call) {
         return ask(stub, script, call, round).await;
     }
@@ -39,7 +43,9 @@ async fn behave(stub: &Stub, script: &Script, call: &Call, tool: &Tool) -> End {
     let arguments = &call.params["arguments"];
     let number = |key: &str, default: f64| arguments[key].as_f64().unwrap_or(default);
     match &tool.behaviour {
-        Behaviour::Echo | Behaviour::Ask | Behaviour::Sample | Behaviour::Roots => echo(script, call),
+        Behaviour::Echo | Behaviour::Ask | Behaviour::Sample | Behaviour::Roots | Behaviour::Steps(_) => {
+            echo(script, call)
+        }
         Behaviour::Slow => {
             tokio::time::sleep(Duration::from_secs_f64(number("seconds", 1.0))).await;
             echo(script, call)

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use serde_json::{Value, json};
 
+use crate::steps::Steps;
 use crate::tool::Tool;
 
 /// Everything about a backend that a test may set.
@@ -24,10 +25,14 @@ pub struct Script {
     pub tools: Vec<Tool>,
     /// Objects of `prompts/list`.
     pub prompts: Vec<Value>,
+    /// What prompts do, by name, where they do more than tell their arguments.
+    pub prompt_steps: HashMap<String, Steps>,
     /// Objects of `resources/list`.
     pub resources: Vec<Value>,
     /// Objects of `resources/templates/list`.
     pub templates: Vec<Value>,
+    /// Returns an object of `contents` for a URI, in place of a text that names it.
+    pub contents: Option<fn(uri: &str) -> Option<Value>>,
     /// Capabilities in place of those that follow from what it offers.
     pub capabilities: Option<Value>,
     /// Whether it gives session ids and demands them.
@@ -52,6 +57,8 @@ pub struct Script {
     pub replies: HashMap<String, Reply>,
     /// Whether it keeps what it sees and runs, for tests to look at; a long-lived backend would fill its memory.
     pub keeps_history: bool,
+    /// Whether it refuses whoever does not know it by a name of loopback, as a backend without tokens should.
+    pub only_local: bool,
     /// The bearer token it demands, where it demands one: 401 otherwise.
     pub bearer: Option<String>,
 }
@@ -79,8 +86,10 @@ impl Script {
             speaks: "2025-11-25".into(),
             tools: Vec::new(),
             prompts: Vec::new(),
+            prompt_steps: HashMap::new(),
             resources: Vec::new(),
             templates: Vec::new(),
+            contents: None,
             capabilities: None,
             has_sessions: true,
             session_refusal: StatusCode::NOT_FOUND,
@@ -93,6 +102,7 @@ impl Script {
             delays: HashMap::new(),
             replies: HashMap::new(),
             keeps_history: true,
+            only_local: false,
             bearer: None,
         }
     }

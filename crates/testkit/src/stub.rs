@@ -8,14 +8,16 @@ use std::time::Duration;
 
 use http::StatusCode;
 use serde_json::{Value, json};
+use tokio::sync::mpsc::Receiver;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 
+use crate::listeners::Listeners;
 use crate::record::{Run, Seen};
 use crate::script::{Reply, Script};
 use crate::session::Session;
 use crate::tool::Tool;
-use crate::wire::StreamStyle;
+use crate::wire::{Out, StreamStyle};
 
 /// Longest wait of `until`; what has not happened by then does not happen.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -38,6 +40,8 @@ struct State {
     runs: Vec<Run>,
     cancelled: Vec<Value>,
     sessions: BTreeMap<String, Session>,
+    /// Listen streams of the modern era.
+    listeners: Listeners,
     /// Session ids ever given; a forgotten one is never given again.
     greeted: u64,
     asked: u64,
@@ -55,6 +59,7 @@ impl Stub {
             runs: Vec::new(),
             cancelled: Vec::new(),
             sessions: BTreeMap::new(),
+            listeners: Listeners::default(),
             greeted: 0,
             asked: 0,
             waiting: HashMap::new(),
@@ -113,6 +118,11 @@ impl Stub {
     /// Returns what the clients of live sessions say they can do, in the order of their ids.
     pub fn client_capabilities(&self) -> Vec<Value> {
         self.state().sessions.values().map(|session| session.capabilities.clone()).collect()
+    }
+
+    /// Counts the listen streams that are open.
+    pub fn listens(&self) -> usize {
+        self.state().listeners.count()
     }
 
     /// Counts the GET streams that are open.
@@ -214,9 +224,10 @@ impl Stub {
 
     // Pushes on GET streams.
 
-    /// Sends a message to every session with an open stream.
+    /// Sends a message to every session with an open stream, and to every listen stream that wants it.
     pub fn push(&self, message: &Value) {
         self.push_to(|_| true, message);
+        self.state().listeners.push(message);
     }
 
     /// Tells that its tools changed.
@@ -238,6 +249,7 @@ impl Stub {
     pub fn resource_updated(&self, uri: &str) {
         let message = json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": { "uri": uri } });
         self.push_to(|session| session.subscribed.contains(uri), &message);
+        self.state().listeners.push(&message);
     }
 
     /// Sends a log message to the sessions that want its level.
@@ -284,6 +296,13 @@ impl Stub {
         }
         drop(state);
         self.changed.notify_waiters();
+    }
+
+    /// Opens a listen stream, whose first message acknowledges it.
+    pub(crate) fn listen(&self, seen: &Seen) -> Receiver<Out> {
+        let inbox = self.state().listeners.open(&seen.message["id"], &seen.params()["notifications"]);
+        self.changed.notify_waiters();
+        inbox
     }
 
     /// Opens a session and returns its id, empty where the backend has none.
@@ -364,6 +383,7 @@ impl Stub {
         state.waiting.clear();
         state.running.clear();
         state.sessions.values_mut().for_each(Session::close_streams);
+        state.listeners = Listeners::default();
     }
 
     pub(crate) fn stream_style(&self) -> StreamStyle {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::steps::Steps;
+
 /// Computes an answer from the arguments: a string becomes text, anything else structured content as well.
 pub type Answers = Arc<dyn Fn(&Value) -> Value + Send + Sync>;
 
@@ -48,6 +50,8 @@ pub enum Behaviour {
     Big,
     /// Answers what a function says.
     Answers(Answers),
+    /// Plays steps.
+    Steps(Steps),
 }
 
 impl Tool {
@@ -73,6 +77,11 @@ impl Tool {
     /// Lets a function answer.
     pub fn answers(self, answer: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Self {
         self.behaves(Behaviour::Answers(Arc::new(answer)))
+    }
+
+    /// Lets it play steps.
+    pub fn plays(self, steps: Steps) -> Self {
+        self.behaves(Behaviour::Steps(steps))
     }
 
     /// Replaces the description.
@@ -145,6 +154,7 @@ impl fmt::Debug for Behaviour {
             Self::Count => "Count",
             Self::Big => "Big",
             Self::Answers(_) => "Answers",
+            Self::Steps(_) => "Steps",
         })
     }
 }
