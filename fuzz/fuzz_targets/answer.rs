@@ -5,9 +5,9 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let joined = |answer: Option<(u16, Vec<bytes::Bytes>)>| answer.map(|(status, body)| (status, body.concat()));
-    let whole = joined(backend::fuzzing::answer(&[bytes]));
+    let whole = joined(http1::fuzzing::answer(&[bytes]));
     let halves = bytes.split_at(bytes.len() / 2);
-    assert_eq!(joined(backend::fuzzing::answer(&[halves.0, halves.1])), whole);
+    assert_eq!(joined(http1::fuzzing::answer(&[halves.0, halves.1])), whole);
     let single: Vec<&[u8]> = bytes.chunks(1).collect();
-    assert_eq!(joined(backend::fuzzing::answer(&single)), whole);
+    assert_eq!(joined(http1::fuzzing::answer(&single)), whole);
 });

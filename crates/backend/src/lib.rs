@@ -14,10 +14,6 @@ mod answer;
 mod ask;
 mod budget;
 mod connect;
-mod framing;
-#[cfg(fuzzing)]
-pub mod fuzzing;
-mod head;
 mod host;
 mod line;
 mod outgoing;

@@ -13,12 +13,12 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{Method, Response};
+use http1::answer;
+use http1::framing::Framing;
 use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::time::{Instant, Sleep};
 
 use crate::error::Error;
-use crate::framing::Framing;
-use crate::head;
 use crate::outgoing::Outgoing;
 use crate::route::Route;
 use crate::stream::Stream;
@@ -101,7 +101,7 @@ impl Line {
         self.write_request(route, &outgoing);
         let is_head = outgoing.method == Method::HEAD;
         self.timer.as_mut().reset(deadline);
-        let mut reader = head::Reader::default();
+        let mut reader = answer::Reader::default();
         let mut must_look = self.is_used;
         self.is_used = true;
         let answered = poll_fn(|cx| {

@@ -24,13 +24,18 @@ enum Theirs {
 
 use Theirs::{Never, Only};
 
-/// Imports point down a level: `mcp`, `catalog`, then `routing`, `backend`, `auth`, `store`, then `proxy`, `registry`,
+/// Imports point down a level: `mcp`, `http1`, `catalog`, then `routing`, `backend`, `auth`, `store`, then `proxy`, `registry`,
 /// then `gateway`. The planes do not see each other, and only one crate sees each heavy library.
 const WALLS: &[Wall] = &[
     Wall {
         package: "mcp",
         ours: &[],
         theirs: Only(&["base64", "bytes", "http", "memchr", "serde", "serde_json", "thiserror"]),
+    },
+    Wall {
+        package: "http1",
+        ours: &[],
+        theirs: Only(&["bytes", "http", "http-body", "httpdate", "memchr", "thiserror", "tokio"]),
     },
     Wall { package: "catalog", ours: &[], theirs: Only(&["thiserror", "url", "zeroize"]) },
     Wall {
@@ -40,7 +45,7 @@ const WALLS: &[Wall] = &[
     },
     Wall {
         package: "backend",
-        ours: &["catalog", "mcp"],
+        ours: &["catalog", "http1", "mcp"],
         theirs: Never(&["axum", "jsonwebtoken", "mongodb", "rusqlite"]),
     },
     Wall { package: "auth", ours: &["catalog"], theirs: Never(&["axum", "hyper", "mongodb", "rusqlite"]) },
@@ -71,6 +76,7 @@ const WALLS: &[Wall] = &[
             "auth",
             "backend",
             "catalog",
+            "http1",
             "mcp",
             "proxy",
             "registry",

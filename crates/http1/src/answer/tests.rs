@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::fields::MAX_HEADERS;
 
 fn read(text: &[u8]) -> Result<Option<(Head, Vec<u8>)>, &'static str> {
     let mut buffer = BytesMut::from(text);

@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use crate::head::Reader;
+use crate::answer::Reader;
 
 /// Reads an answer from pieces. Returns its status and body; `None` where the bytes are no whole answer.
 pub fn answer(pieces: &[&[u8]]) -> Option<(u16, Vec<Bytes>)> {

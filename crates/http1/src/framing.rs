@@ -1,7 +1,9 @@
-//! Where the body of an HTTP/1 answer ends: after a length, with the last chunk, or with the connection.
+//! Where the body of an HTTP/1 message ends: after a length, with the last chunk, or with the connection.
 
 use bytes::{Bytes, BytesMut};
 use memchr::memchr;
+
+use crate::fields::trim;
 
 /// Longest line that gives a chunk's size, extensions included.
 const MAX_SIZE_LINE_BYTES: usize = 1024;
@@ -11,7 +13,7 @@ const MAX_TRAILER_BYTES: usize = 16 * 1024;
 
 /// What of a body is still to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Framing {
+pub enum Framing {
     /// This many bytes, at least one.
     Length(u64),
     /// Chunks.
@@ -24,7 +26,7 @@ pub(crate) enum Framing {
 
 /// What comes next in a chunked body. Source: RFC 9112, section 7.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Chunk {
+pub enum Chunk {
     /// The line with the size of the next chunk.
     Size,
     /// This many bytes of the chunk, at least one.
@@ -37,18 +39,18 @@ pub(crate) enum Chunk {
 
 impl Framing {
     /// A chunked body, nothing read yet.
-    pub(crate) const CHUNKED: Self = Self::Chunked(Chunk::Size);
+    pub const CHUNKED: Self = Self::Chunked(Chunk::Size);
 
-    pub(crate) fn of_length(length: u64) -> Self {
+    pub fn of_length(length: u64) -> Self {
         if length == 0 { Self::Done } else { Self::Length(length) }
     }
 
-    pub(crate) fn is_done(self) -> bool {
+    pub fn is_done(self) -> bool {
         self == Self::Done
     }
 
     /// Returns how many bytes are left, where that is known.
-    pub(crate) fn left(self) -> Option<u64> {
+    pub fn left(self) -> Option<u64> {
         match self {
             Self::Length(left) => Some(left),
             Self::Done => Some(0),
@@ -59,7 +61,7 @@ impl Framing {
     /// Takes what there is of the body out of the buffer. `None` where more has to be read, or the body is done.
     ///
     /// What follows the piece is looked at too, so that the end is known together with the last piece.
-    pub(crate) fn take(&mut self, buffer: &mut BytesMut) -> Result<Option<Bytes>, &'static str> {
+    pub fn take(&mut self, buffer: &mut BytesMut) -> Result<Option<Bytes>, &'static str> {
         self.settle(buffer)?;
         let most = match self {
             Self::Done => return Ok(None),
@@ -87,7 +89,7 @@ impl Framing {
     }
 
     /// Says whether the body may end where the connection closed.
-    pub(crate) fn close(&mut self) -> Result<(), &'static str> {
+    pub fn close(&mut self) -> Result<(), &'static str> {
         match self {
             Self::UntilClose | Self::Done => {
                 *self = Self::Done;
@@ -142,15 +144,17 @@ fn take_line(buffer: &mut BytesMut, limit: usize) -> Result<Option<BytesMut>, &'
         return Err("a line between chunks is too long");
     }
     let mut line = buffer.split_to(end + 1);
-    line.truncate(end);
-    if line.last() == Some(&b'\r') {
-        line.truncate(end - 1);
+    // A lone line feed ends a line for some and not for others, who would then see other messages than we.
+    if !line.ends_with(b"\r\n") {
+        return Err("a line between chunks does not end with CR LF");
     }
+    line.truncate(end - 1);
     Ok(Some(line))
 }
 
 fn size(line: &[u8]) -> Result<u64, &'static str> {
-    let digits = line.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    let digits = line.split(|byte| *byte == b';').next().unwrap_or_default();
+    let digits = trim(digits);
     let is_hex = !digits.is_empty() && digits.len() <= 16 && digits.iter().all(u8::is_ascii_hexdigit);
     let digits = std::str::from_utf8(digits).ok().filter(|_| is_hex);
     digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()).ok_or("a chunk's size is no number")

@@ -1,0 +1,136 @@
+//! Hands a body from the connection, which reads it, to the service, which may run on another thread.
+//!
+//! One piece at a time, and none before it was asked for: a service that refuses a request never has its body read.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytes::{Bytes, BytesMut};
+
+use crate::body::Broken;
+use crate::framing::Framing;
+
+/// What the two sides share.
+#[derive(Debug, Default)]
+pub(crate) struct Slot(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    piece: Option<Result<Bytes, Broken>>,
+    is_wanted: bool,
+    /// No piece comes after the one that is there.
+    is_over: bool,
+    service: Option<Waker>,
+    connection: Option<Waker>,
+}
+
+/// The connection's side.
+pub(crate) struct Feed {
+    slot: Arc<Slot>,
+    framing: Framing,
+    expects_continue: bool,
+}
+
+/// What a feed waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fed {
+    /// The service to ask.
+    Asking,
+    /// The client to hear that it may send the body.
+    Continue,
+    /// More bytes.
+    Bytes,
+    /// Nothing: the body is over.
+    Over,
+}
+
+impl Slot {
+    /// Takes the next piece; `None` behind the last.
+    pub(crate) fn poll_take(&self, cx: &Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        let mut state = self.lock();
+        state.is_wanted = true;
+        if let Some(connection) = state.connection.take() {
+            connection.wake();
+        }
+        if let Some(piece) = state.piece.take() {
+            return Poll::Ready(Some(piece));
+        }
+        if state.is_over {
+            return Poll::Ready(None);
+        }
+        state.service = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn put(&mut self, piece: Option<Result<Bytes, Broken>>, is_over: bool) {
+        self.piece = piece;
+        self.is_over = is_over;
+        if let Some(service) = self.service.take() {
+            service.wake();
+        }
+    }
+}
+
+impl Feed {
+    pub(crate) fn new(framing: Framing, expects_continue: bool) -> Self {
+        Self { slot: Arc::default(), framing, expects_continue }
+    }
+
+    pub(crate) fn slot(&self) -> Arc<Slot> {
+        self.slot.clone()
+    }
+
+    /// Moves on what the buffer holds of the body, as far as the service asks for it.
+    pub(crate) fn poll(&mut self, cx: &Context<'_>, buffer: &mut BytesMut) -> Fed {
+        let mut state = self.slot.lock();
+        if state.is_over {
+            return Fed::Over;
+        }
+        if !state.is_wanted || state.piece.is_some() {
+            state.connection = Some(cx.waker().clone());
+            return Fed::Asking;
+        }
+        if std::mem::take(&mut self.expects_continue) && buffer.is_empty() {
+            return Fed::Continue;
+        }
+        match self.framing.take(buffer) {
+            Ok(Some(piece)) => {
+                let is_over = self.framing.is_done();
+                state.put(Some(Ok(piece)), is_over);
+                state.connection = Some(cx.waker().clone());
+                if is_over { Fed::Over } else { Fed::Asking }
+            }
+            Ok(None) if self.framing.is_done() => {
+                state.put(None, true);
+                Fed::Over
+            }
+            Ok(None) => Fed::Bytes,
+            Err(fault) => {
+                state.put(Some(Err(Broken(fault))), true);
+                Fed::Over
+            }
+        }
+    }
+
+    /// Returns what of the body is still to come. A client that waits for our word may never send it, so that where
+    /// the next request begins is not known.
+    pub(crate) fn unread(&self) -> Framing {
+        if self.expects_continue { Framing::UntilClose } else { self.framing }
+    }
+}
+
+impl Drop for Feed {
+    /// A service that is still at it elsewhere must not wait for ever.
+    fn drop(&mut self) {
+        let mut state = self.slot.lock();
+        if !state.is_over {
+            state.put(Some(Err(Broken("the connection closed"))), true);
+        }
+    }
+}
