@@ -9,6 +9,7 @@ use store::change::Change;
 
 use crate::Registry;
 use crate::trail::Trail;
+use crate::turns::Turn;
 
 /// Why a change was not made. Nothing was changed then.
 #[derive(Debug, thiserror::Error)]
@@ -26,8 +27,8 @@ pub enum Error {
 
 impl Registry {
     /// Makes a change: `edit` checks the catalog as it is and says what to write. Returns once the change is
-    /// stored and published, so that the next request sees it. Changes are made one after another. A change
-    /// without edits stores and publishes nothing.
+    /// stored and published, so that the next request sees it. Changes are made one after another, those of people
+    /// before what the gateway notes by itself. A change without edits stores and publishes nothing.
     ///
     /// **Errors:** any failure leaves everything as it was.
     ///
@@ -36,7 +37,16 @@ impl Registry {
         self: &Arc<Self>,
         edit: impl FnOnce(&Catalog) -> Result<(Change, T), Refusal>,
     ) -> Result<T, Error> {
-        let writing = self.writing.clone().lock_owned().await;
+        let turn = self.turns.for_person().await;
+        self.apply_in(turn, edit).await
+    }
+
+    /// Makes a change like [`apply`](Self::apply), in a turn that was waited for.
+    pub(crate) async fn apply_in<T>(
+        self: &Arc<Self>,
+        turn: Turn,
+        edit: impl FnOnce(&Catalog) -> Result<(Change, T), Refusal>,
+    ) -> Result<T, Error> {
         let current = self.catalog();
         let (change, outcome) = edit(&current)?;
         if change.edits.is_empty() {
@@ -45,8 +55,8 @@ impl Registry {
         let registry = self.clone();
         // A task of its own, so that a client that hangs up cannot leave a stored change unpublished.
         let stored = tokio::spawn(async move {
-            let result = registry.store_and_publish(&current, change).await;
-            drop(writing);
+            let result = registry.store_and_publish(current, change).await;
+            drop(turn);
             result
         });
         stored.await.map_err(|_| Error::Interrupted)??;
@@ -70,7 +80,7 @@ impl Registry {
         .await
     }
 
-    async fn store_and_publish(&self, current: &Catalog, change: Change) -> Result<(), store::Error> {
+    async fn store_and_publish(&self, current: Arc<Catalog>, change: Change) -> Result<(), store::Error> {
         let revision = match self.parts.store.apply(change.clone()).await {
             Ok(revision) => revision,
             Err(error) => {
@@ -83,10 +93,11 @@ impl Registry {
         };
         let is_next = revision == current.revision + 1;
         if is_next || !self.publish_stored().await {
-            let mut next = current.clone();
+            let mut next = Catalog::clone(&current);
             change.apply_to(&mut next);
             // Where another node wrote in between and the store cannot be read, the old number makes us try again.
             next.revision = if is_next { revision } else { current.revision };
+            drop(current);
             self.publish(next);
         }
         Ok(())

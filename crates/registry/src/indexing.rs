@@ -42,12 +42,15 @@ impl Indexing {
         Self { work, task }
     }
 
-    /// Has the index brought in line with a catalog soon. Of several that come quickly, the last is enough.
-    pub(crate) fn note(&self, catalog: Arc<Catalog>) {
+    /// Has the index brought in line with a catalog soon. Of several that come quickly, the last is enough. Returns
+    /// the one that was noted before, for the caller to let go of.
+    pub(crate) fn note(&self, catalog: Arc<Catalog>) -> Arc<Catalog> {
         let mut latest = self.work.lock();
-        *latest = (latest.0 + 1, catalog);
+        latest.0 += 1;
+        let before = std::mem::replace(&mut latest.1, catalog);
         drop(latest);
         self.work.noted.notify_one();
+        before
     }
 
     /// Returns the index, in line with everything noted before, or as far as it is after a second.

@@ -10,10 +10,11 @@ use catalog::VersionKey;
 use catalog::endpoint::Endpoint;
 use catalog::inventory::Inventory;
 use catalog::time::Timestamp;
-use store::change::{Change, Edit};
+use store::change::Change;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 
+use crate::observations::Observation;
 use crate::{Registry, metrics};
 
 /// Longest time for all pages of all lists of one backend.
@@ -48,7 +49,17 @@ pub enum Unread {
     },
 }
 
-type Outcome = Result<Arc<Inventory>, Unread>;
+/// What comes of a read.
+pub(crate) type Outcome = Result<Arc<Inventory>, Unread>;
+
+/// How soon what was read must be stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Urgency {
+    /// Somebody asked for this version and waits.
+    Now,
+    /// With the next batch of what the gateway notes by itself.
+    Whenever,
+}
 
 /// The reads that run: one a version at a time.
 #[derive(Default)]
@@ -78,9 +89,18 @@ struct HintSets {
 }
 
 impl Registry {
-    /// Probes a version and reads its inventory now. Single-flight per version; a read that began before the call
-    /// does not count.
+    /// Probes a version and reads its inventory now, for somebody who waits. Single-flight per version; a read that
+    /// began before the call does not count.
     pub async fn refresh(self: &Arc<Self>, key: &VersionKey) -> Result<Arc<Inventory>, Unread> {
+        self.refresh_with(key, Urgency::Now).await
+    }
+
+    /// Like [`refresh`](Self::refresh), for one of many: what is read is stored together with what others read.
+    pub(crate) async fn refresh_among_many(self: &Arc<Self>, key: &VersionKey) -> Outcome {
+        self.refresh_with(key, Urgency::Whenever).await
+    }
+
+    async fn refresh_with(self: &Arc<Self>, key: &VersionKey, urgency: Urgency) -> Outcome {
         let flight = self.reads.flight(key);
         let ticket = flight.begun.load(Ordering::SeqCst);
         let mut last = flight.last.lock().await;
@@ -90,7 +110,7 @@ impl Registry {
             return outcome.clone();
         }
         let number = flight.begun.fetch_add(1, Ordering::SeqCst) + 1;
-        let outcome = self.read(key).await;
+        let outcome = self.read(key, urgency).await;
         *last = Some((number, outcome.clone()));
         outcome
     }
@@ -113,7 +133,7 @@ impl Registry {
                 reads.spawn(async move {
                     let running = Running { registry: &registry, key: &key };
                     let _room = room.acquire().await;
-                    if let Err(error) = registry.refresh(&key).await {
+                    if let Err(error) = registry.refresh_among_many(&key).await {
                         tracing::info!(error = ?error.to_string(), "inventory not read");
                     }
                     tokio::time::sleep(HINT_PAUSE).await;
@@ -125,7 +145,7 @@ impl Registry {
         }
     }
 
-    async fn read(self: &Arc<Self>, key: &VersionKey) -> Outcome {
+    async fn read(self: &Arc<Self>, key: &VersionKey, urgency: Urgency) -> Outcome {
         let endpoint = self.endpoint(key).ok_or_else(|| Unread::Gone(key.clone()))?;
         let (began, now) = (Instant::now(), Timestamp::now());
         let reading = self.parts.backends.inventory(&endpoint, endpoint.pinned_era, now);
@@ -138,7 +158,7 @@ impl Registry {
         match read {
             Ok(inventory) => {
                 self.board.read_whole(key, inventory.reported.version.clone(), began.elapsed());
-                self.keep(key, &endpoint, inventory).await
+                self.keep(Observation { key: key.clone(), endpoint, read: inventory }, urgency).await
             }
             Err(reason) => {
                 self.board.failed(key, reason.clone());
@@ -148,37 +168,16 @@ impl Registry {
     }
 
     /// Stores what was read, unless it is what was known, or the version lives elsewhere by now.
-    async fn keep(self: &Arc<Self>, key: &VersionKey, endpoint: &Arc<Endpoint>, read: Inventory) -> Outcome {
-        let _turn = self.observing.lock().await;
-        let stored = self.apply(|catalog| {
-            let still = catalog.servers.get(&key.path).and_then(|server| server.version(key.label.as_str()));
-            if !still.is_some_and(|version| version.endpoint == *endpoint) {
-                return Ok((Change::new(Vec::new()), None));
-            }
-            let known = catalog.inventory(&key.path, &key.label);
-            let before = known.map(|one| one.reported.clone()).unwrap_or_default();
-            let (reported, has_changed) = before.observe(read.reported.version.as_deref(), read.read_at);
-            let next = Inventory { reported, ..read };
-            if let Some(known) = known
-                && known.offers_the_same(&next)
-                && known.reported == next.reported
-            {
-                return Ok((Change::new(Vec::new()), Some((known.clone(), false))));
-            }
-            let next = Arc::new(next);
-            let edit = Edit::PutInventory(key.clone(), next.clone());
-            Ok((Change::new(vec![edit]), Some((next, has_changed))))
-        });
-        let kept =
-            stored.await.map_err(|error| Unread::Unstored { key: key.clone(), reason: error.to_string() })?;
-        let (inventory, has_changed) = kept.ok_or_else(|| Unread::Gone(key.clone()))?;
-        if has_changed {
-            let reported = &inventory.reported;
-            let (version, previous) = (reported.version.as_deref(), reported.previous.as_deref());
-            tracing::info!(server.path = %key.path, label = %key.label, version, previous, "reported version changed");
-            metrics::reported_version_changed(&key.path);
+    async fn keep(self: &Arc<Self>, observation: Observation, urgency: Urgency) -> Outcome {
+        if urgency == Urgency::Whenever {
+            return self.observations.keep(observation).await;
         }
-        Ok(inventory)
+        let stored = self.apply(|catalog| {
+            let seen = observation.compare(catalog);
+            let edit = seen.as_ref().and_then(|seen| seen.edit(&observation.key));
+            Ok((Change::new(edit.into_iter().collect()), seen))
+        });
+        observation.outcome(stored.await.as_mut().map(Option::take).map_err(|error| &*error))
     }
 
     /// Returns where a version lives.

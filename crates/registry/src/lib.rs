@@ -10,12 +10,14 @@ mod health;
 mod indexing;
 mod inventory;
 mod metrics;
+mod observations;
 mod openapi;
 mod publish;
 mod run;
 #[cfg(test)]
 mod scene;
 mod trail;
+mod turns;
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -25,8 +27,10 @@ use backend::Backends;
 use catalog::Catalog;
 use catalog::endpoint::AddressRule;
 use indexing::Indexing;
+use observations::Observations;
 use routing::live::Live;
 use store::Store;
+use turns::Turns;
 
 pub use apply::Error as ApplyError;
 pub use inventory::Unread;
@@ -36,11 +40,9 @@ pub use openapi::openapi;
 pub struct Registry {
     parts: Parts,
     current: RwLock<Arc<Catalog>>,
-    /// Held by the one change that is being made.
-    writing: Arc<tokio::sync::Mutex<()>>,
-    /// Held by the one inventory that waits to be stored, so that a person's change waits for one and not for all
-    /// that are being read.
-    observing: tokio::sync::Mutex<()>,
+    /// Whose change is being made.
+    turns: Turns,
+    observations: Observations,
     left_out: RwLock<Vec<routing::compile::LeftOut>>,
     /// What can be found.
     indexing: Indexing,
@@ -102,11 +104,12 @@ impl Registry {
     /// Loads the catalog, compiles it and publishes the table.
     pub async fn start(parts: Parts) -> Result<Arc<Self>, store::Error> {
         let catalog = parts.store.load().await?;
+        let (observations, observed) = Observations::new();
         let registry = Arc::new(Self {
             parts,
             current: RwLock::new(Arc::new(Catalog::default())),
-            writing: Arc::default(),
-            observing: tokio::sync::Mutex::default(),
+            turns: Turns::default(),
+            observations,
             left_out: RwLock::default(),
             indexing: Indexing::start(),
             reads: inventory::Reads::default(),
@@ -114,6 +117,7 @@ impl Registry {
             board: health::Board::default(),
         });
         registry.publish(catalog);
+        tokio::spawn(observations::follow(Arc::downgrade(&registry), observed));
         Ok(registry)
     }
 

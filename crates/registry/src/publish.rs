@@ -22,10 +22,14 @@ impl Registry {
         compiled.left_out.splice(0..0, damaged);
         metrics::published(catalog.revision, compiled.left_out.len());
         let catalog = Arc::new(catalog);
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = catalog.clone();
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let replaced = std::mem::replace(&mut *current, catalog.clone());
+        drop(current);
         self.parts.live.publish(Arc::new(compiled.table));
-        self.indexing.note(catalog);
+        let noted = self.indexing.note(catalog);
         self.note_left_out(compiled.left_out);
+        // Of a large catalog, letting go takes as long as making it: nobody should wait for that.
+        tokio::task::spawn_blocking(move || drop((previous, replaced, noted)));
     }
 
     /// Follows what other nodes write. Never returns.
@@ -48,7 +52,7 @@ impl Registry {
     }
 
     async fn take_in(&self, latest: u64) -> Result<(), store::Error> {
-        let _writing = self.writing.lock().await;
+        let _turn = self.turns.for_note().await;
         // A change of our own was being published while we waited.
         if latest <= self.catalog().revision {
             return Ok(());

@@ -57,7 +57,8 @@ impl Registry {
     }
 
     async fn sweep_tokens(self: &Arc<Self>, now: Timestamp) -> Result<(), crate::apply::Error> {
-        self.apply(|catalog| {
+        let turn = self.turns.for_note().await;
+        self.apply_in(turn, |catalog| {
             let ended = |expires_at: Timestamp| expires_at.plus_seconds(TOKEN_AFTERLIFE_SECONDS) < now;
             let old = catalog.tokens.values().filter(|token| ended(token.expires_at));
             let edits = old.take(MAX_SWEPT_TOKENS).map(|token| Edit::DeleteToken(token.id.clone())).collect();

@@ -25,7 +25,7 @@ pub(super) async fn sources(registry: &Arc<Registry>, rows: Vec<Mapping>) {
     let unknown: BTreeSet<VersionKey> = rows.iter().filter_map(|row| unknown(&catalog, row)).collect();
     let reads =
         stream::iter(unknown.into_iter().take(MAX_READS)).for_each_concurrent(PARALLEL, async |key| {
-            if let Err(error) = registry.refresh(&key).await {
+            if let Err(error) = registry.refresh_among_many(&key).await {
                 tracing::debug!(error = ?error.to_string(), "not read before a check");
             }
         });
