@@ -1,7 +1,9 @@
 //! Probes active versions on a clock and keeps the board of results. Health never decides whether a route exists.
 
+mod schedule;
+
+use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
-use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,10 +16,11 @@ use catalog::time::Timestamp;
 use tokio::task::{Id, JoinSet};
 
 use crate::{Registry, metrics};
+use schedule::Schedule;
 
-/// Longest time between two looks for probes that are due.
+/// Longest time between two looks for versions that became active.
 const MAX_TICK: Duration = Duration::from_secs(1);
-/// Shortest time between two such looks, each of which goes through all servers.
+/// Shortest time between two such looks, each of which goes through all servers where one was written.
 const MIN_TICK: Duration = Duration::from_millis(20);
 /// Longest time for one probe, with both eras tried.
 const PROBE_DEADLINE: Duration = Duration::from_secs(15);
@@ -119,34 +122,31 @@ impl Board {
 impl Registry {
     /// Probes the active versions of enabled servers, each in its turn. Never returns.
     pub(crate) async fn probe_on_clock(self: &Arc<Self>) {
-        let mut due: HashMap<VersionKey, Instant> = HashMap::new();
+        let mut schedule = Schedule::default();
         let mut running: HashMap<Id, VersionKey> = HashMap::new();
         let mut probes = JoinSet::new();
+        let most = self.parts.settings.probe_parallel.max(1);
         let looks = (self.parts.settings.probe_every / 10).clamp(MIN_TICK, MAX_TICK);
         let mut tick = tokio::time::interval(looks);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
+            let next = schedule.next().filter(|_| running.len() < most);
             tokio::select! {
-                _ = tick.tick() => {}
+                _ = tick.tick() => self.plan(&mut schedule),
                 Some(ended) = probes.join_next_with_id() => {
                     let id = match ended {
                         Ok((id, ())) => id,
                         Err(error) => error.id(),
                     };
                     if let Some(key) = running.remove(&id) {
-                        due.insert(key, Instant::now() + self.spread(0.9, 0.2));
+                        schedule.ended(key, Instant::now() + self.spread(0.9, 0.2));
                     }
                 }
+                () = reached(next) => {}
             }
-            self.plan(&mut due);
-            let now = Instant::now();
-            let busy: HashSet<_> = running.values().cloned().collect();
-            let mut ready: Vec<_> =
-                due.iter().filter(|(key, at)| **at <= now && !busy.contains(*key)).collect();
-            ready.sort_by_key(|(_, at)| **at);
-            let room = self.parts.settings.probe_parallel.max(1).saturating_sub(running.len());
-            let ready: Vec<_> = ready.into_iter().take(room).map(|(key, _)| key.clone()).collect();
-            for key in ready {
+            while running.len() < most
+                && let Some(key) = schedule.take(Instant::now())
+            {
                 let (registry, probed) = (self.clone(), key.clone());
                 let handle = probes.spawn(async move { registry.probe(&probed).await });
                 running.insert(handle.id(), key);
@@ -154,24 +154,18 @@ impl Registry {
         }
     }
 
-    /// Brings the plan in line with the catalog: versions that became active join, others leave.
-    fn plan(&self, due: &mut HashMap<VersionKey, Instant>) {
+    /// Brings the schedule and the board in line with the catalog.
+    fn plan(&self, schedule: &mut Schedule) {
         let catalog = self.catalog();
-        let enabled = catalog.servers.values().filter(|server| server.is_enabled);
-        let active: HashSet<_> =
-            enabled.map(|server| VersionKey::new(&server.path, &server.active().label)).collect();
-        due.retain(|key, _| active.contains(key));
-        for key in active {
+        let is_new = schedule.follow(&catalog.servers, |key| {
             // What is unknown is asked at once; the rest spreads over the first round.
-            let is_known = catalog.inventories.contains_key(&key);
-            due.entry(key).or_insert_with(|| {
-                let wait = if is_known { self.spread(0.0, 1.0) } else { Duration::ZERO };
-                Instant::now() + wait
-            });
-        }
-        self.board.retain(|key| {
-            catalog.servers.get(&key.path).is_some_and(|server| server.version(key.label.as_str()).is_some())
+            let is_known = catalog.inventories.contains_key(key);
+            Instant::now() + if is_known { self.spread(0.0, 1.0) } else { Duration::ZERO }
         });
+        if is_new {
+            let version = |key: &VersionKey| catalog.servers.get(&key.path)?.version(key.label.as_str());
+            self.board.retain(|key| version(key).is_some());
+        }
     }
 
     /// Returns a part of the probe interval: `least`, and up to `more` by chance.
@@ -190,7 +184,7 @@ impl Registry {
             Some(known) if !is_old => self.greet(key, &endpoint, &known).await,
             _ => true,
         };
-        if must_read && let Err(error) = self.refresh(key).await {
+        if must_read && let Err(error) = self.refresh_among_many(key).await {
             tracing::debug!(error = ?error.to_string(), "inventory not read");
         }
     }
@@ -226,6 +220,14 @@ impl Registry {
             || reported.is_some() && reported != known.reported.version;
         self.board.answered(key, reported, began.elapsed());
         is_new
+    }
+}
+
+/// Waits until then; for ever where there is nothing to wait for.
+async fn reached(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment.into()).await,
+        None => std::future::pending().await,
     }
 }
 
