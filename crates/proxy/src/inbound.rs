@@ -1,12 +1,13 @@
 //! HTTP in: the body within its limits, its outline, and the era of the client's side.
 
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName};
-use http_body::Body as _;
+use http_body::Body;
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
 use mcp::era::Revision;
 use mcp::headers::{METHOD, NAME, PROTOCOL_VERSION, SESSION_ID};
 use mcp::message::{Kind, Meta, Outline, text};
@@ -16,12 +17,19 @@ use crate::error::Error;
 use crate::plane::Front;
 
 /// Reads a body, all of it, within limits of size and time.
-pub(crate) async fn body(mut incoming: Incoming, limit: usize, time: Duration) -> Result<Bytes, Error> {
+pub(crate) async fn body(
+    mut incoming: impl Body<Data = Bytes> + Unpin,
+    limit: usize,
+    time: Duration,
+) -> Result<Bytes, Error> {
     if incoming.size_hint().lower() > limit as u64 {
         return Err(Error::TooLarge { limit });
     }
     let read = async {
         let Some(first) = frame(&mut incoming).await? else { return Ok(Bytes::new()) };
+        if incoming.is_end_stream() {
+            return within(first, limit);
+        }
         // Nearly every message comes in one piece and is kept as it came.
         let Some(second) = frame(&mut incoming).await? else { return within(first, limit) };
         let mut whole = BytesMut::with_capacity(first.len() + second.len());
@@ -35,10 +43,15 @@ pub(crate) async fn body(mut incoming: Incoming, limit: usize, time: Duration) -
         }
         within(whole.freeze(), limit)
     };
+    let mut read = pin!(read);
+    // Nearly every message is there with its head.
+    if let Poll::Ready(read) = futures_util::poll!(read.as_mut()) {
+        return read;
+    }
     tokio::time::timeout(time, read).await.unwrap_or(Err(Error::BodySlow))
 }
 
-async fn frame(incoming: &mut Incoming) -> Result<Option<Bytes>, Error> {
+async fn frame(incoming: &mut (impl Body<Data = Bytes> + Unpin)) -> Result<Option<Bytes>, Error> {
     loop {
         match incoming.frame().await {
             None => return Ok(None),

@@ -40,7 +40,6 @@ use ::http::{HeaderValue, Method, Request, Response};
 use backend::Backends;
 use bytes::Bytes;
 use catalog::access::Scope;
-use hyper::body::Incoming;
 use mcp::headers::SESSION_ID;
 use mcp::message::Outline;
 use routing::Table;
@@ -84,7 +83,10 @@ impl Proxy {
     ///
     /// Cancel: a call to a modern backend ends; one to a legacy backend goes on for a while, since there a
     /// closed connection is no cancellation.
-    pub async fn handle(&self, request: Request<Incoming>) -> Response<Body> {
+    pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes> + Unpin,
+    {
         let started = Instant::now();
         let (mut parts, body) = request.into_parts();
         let mut known = Known {
@@ -113,7 +115,7 @@ impl Proxy {
     async fn serve(
         &self,
         parts: &mut Parts,
-        body: Incoming,
+        body: impl http_body::Body<Data = Bytes> + Unpin,
         known: &mut Known,
     ) -> Result<Response<Body>, Error> {
         let Plane { shared, .. } = &self.plane;

@@ -1,19 +1,23 @@
-//! Serves one connection: HTTP/1.1, or HTTP/2 by prior knowledge.
+//! Serves one connection: HTTP/1.1 by ourselves, HTTP/2 by prior knowledge through hyper.
 
-use std::cell::Cell;
 use std::convert::Infallible;
+use std::future::poll_fn;
+use std::io::Cursor;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
 use axum::extract::ConnectInfo;
+use bytes::BytesMut;
 use http::{Request, Response};
-use hyper::body::Incoming;
+use hyper::server::conn::http2::Builder;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::Watcher;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
 
-use super::body::Body;
+use super::body::{Body, Incoming};
 use super::{Accepted, Control, plane};
 
 /// A new connection must have sent the head of its first request by then.
@@ -21,14 +25,18 @@ const FIRST_HEAD: Duration = Duration::from_secs(30);
 /// A kept connection must have sent the head of its next request by then. Longer than the minute after which
 /// load balancers and client libraries drop theirs, so that they and not we end it.
 const NEXT_HEAD: Duration = Duration::from_secs(120);
-/// Largest head of a request, and most of a body read ahead.
-const MAX_HEAD_BYTES: usize = 64 << 10;
+/// Largest head of an HTTP/2 request.
+const MAX_HEAD_BYTES: u32 = 64 << 10;
 /// Requests one HTTP/2 connection may have open.
 const MAX_STREAMS: u32 = 256;
 /// Body bytes that one HTTP/2 request may send ahead; eight times that for the whole connection.
 const STREAM_WINDOW: u32 = 256 << 10;
 /// Between two signs of life asked of an HTTP/2 client.
 const PING_EVERY: Duration = Duration::from_secs(60);
+/// What every HTTP/2 connection begins with. No request of HTTP/1 does.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// What is read at first: more than most requests.
+const FIRST_READ_BYTES: usize = 8 << 10;
 
 /// What a data thread answers requests with.
 pub(super) struct Planes {
@@ -49,55 +57,83 @@ impl<F: Future + 'static> hyper::rt::Executor<F> for OnThisThread {
     }
 }
 
-/// Makes the one builder of a data thread.
+/// Makes the one builder of a data thread's HTTP/2 connections.
 pub(super) fn builder() -> Builder<OnThisThread> {
     let mut builder = Builder::new(OnThisThread);
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(NEXT_HEAD).max_buf_size(MAX_HEAD_BYTES);
     builder
-        .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(MAX_STREAMS)
-        .max_header_list_size(MAX_HEAD_BYTES as u32)
+        .max_header_list_size(MAX_HEAD_BYTES)
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(STREAM_WINDOW * 8)
         .keep_alive_interval(PING_EVERY);
     builder
 }
 
-/// Serves a connection to its end.
+/// Serves a connection to its end. When `closing` turns true, what runs is the last.
 pub(super) async fn serve(
     accepted: Accepted,
     builder: Rc<Builder<OnThisThread>>,
     planes: Rc<Planes>,
-    watcher: Watcher,
+    mut closing: watch::Receiver<bool>,
 ) {
     let Accepted { stream, permit: _permit } = accepted;
-    let stream = match tokio::net::TcpStream::from_std(stream) {
+    let mut stream = match TcpStream::from_std(stream) {
         Ok(stream) => stream,
         Err(error) => return tracing::debug!(%error, "a connection ended before it began"),
     };
     let peer = stream.peer_addr().ok();
-    let has_begun = Rc::new(Cell::new(false));
-    let begun = has_begun.clone();
-    let service = hyper::service::service_fn(move |request| {
-        begun.set(true);
-        let planes = planes.clone();
-        async move { Ok::<_, Infallible>(planes.answer(request, peer).await) }
+    let mut closing = pin!(async move {
+        // The worker that could not tell is gone, and with it what runs.
+        let _ = closing.wait_for(|closing| *closing).await;
     });
-    let connection = watcher.watch(builder.serve_connection(TokioIo::new(stream), service).into_owned());
-    let mut connection = std::pin::pin!(connection);
-    let outcome = tokio::select! {
-        outcome = &mut connection => outcome,
-        () = tokio::time::sleep(FIRST_HEAD) => {
-            if !has_begun.get() {
-                return;
-            }
-            connection.await
-        }
+    let begun = tokio::select! {
+        begun = tokio::time::timeout(FIRST_HEAD, beginning(&mut stream)) => begun,
+        () = closing.as_mut() => return,
     };
-    if let Err(error) = outcome {
-        tracing::debug!(error = &*error, "a connection broke off");
+    let begun = match begun {
+        Ok(Ok(begun)) => begun,
+        Ok(Err(error)) => return tracing::debug!(%error, "a connection broke before its first request"),
+        Err(_) => return tracing::debug!("a connection was silent from the start"),
+    };
+    if !begun.starts_with(PREFACE) {
+        let patience = http1::server::Patience { first_head: FIRST_HEAD, next_head: NEXT_HEAD };
+        let service = |request: Request<http1::body::Body>| planes.answer(request.map(Incoming::One), peer);
+        if let Err(error) = http1::server::serve(stream, begun, patience, closing, service).await {
+            tracing::debug!(%error, "a connection broke off");
+        }
+        return;
     }
+    let planes = &planes;
+    let service = hyper::service::service_fn(move |request: Request<hyper::body::Incoming>| {
+        let planes = planes.clone();
+        async move { Ok::<_, Infallible>(planes.answer(request.map(Incoming::Two), peer).await) }
+    });
+    let (read, write) = stream.into_split();
+    let stream = TokioIo::new(tokio::io::join(Cursor::new(begun).chain(read), write));
+    let mut connection = pin!(builder.serve_connection(stream, service));
+    let mut is_closing = false;
+    let outcome = poll_fn(|cx| {
+        if !is_closing && closing.as_mut().poll(cx).is_ready() {
+            is_closing = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        connection.as_mut().poll(cx)
+    });
+    if let Err(error) = outcome.await {
+        tracing::debug!(%error, "a connection broke off");
+    }
+}
+
+/// Reads until it can be told which version of HTTP is spoken, or nothing comes.
+async fn beginning(stream: &mut TcpStream) -> std::io::Result<BytesMut> {
+    let mut begun = BytesMut::with_capacity(FIRST_READ_BYTES);
+    while begun.len() < PREFACE.len() && PREFACE.starts_with(&begun) {
+        if stream.read_buf(&mut begun).await? == 0 {
+            break;
+        }
+    }
+    Ok(begun)
 }
 
 impl Planes {

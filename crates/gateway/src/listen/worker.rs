@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use hyper_util::server::graceful::GracefulShutdown;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::LocalSet;
 
 use super::connection::{self, Planes};
@@ -54,16 +53,17 @@ pub(crate) fn spawn(index: usize, parts: &Parts, grace: Duration) -> anyhow::Res
 
 async fn run(mut dealt: mpsc::Receiver<Accepted>, planes: Planes, grace: Duration) {
     let (builder, planes) = (Rc::new(connection::builder()), Rc::new(planes));
-    let graceful = GracefulShutdown::new();
+    let (close, _) = watch::channel(false);
     while let Some(accepted) = dealt.recv().await {
-        let serve = connection::serve(accepted, builder.clone(), planes.clone(), graceful.watcher());
+        let serve = connection::serve(accepted, builder.clone(), planes.clone(), close.subscribe());
         tokio::task::spawn_local(serve);
     }
-    let left = graceful.count();
-    if tokio::time::timeout(grace, graceful.shutdown()).await.is_err() {
+    close.send_replace(true);
+    // Each connection holds a receiver to its end.
+    if tokio::time::timeout(grace, close.closed()).await.is_err() {
         tracing::warn!(
             grace_s = grace.as_secs(),
-            left,
+            left = close.receiver_count(),
             "the grace period is over; cutting off what still runs"
         );
     }
