@@ -5,6 +5,7 @@
 //! second gateway away.
 
 mod audit;
+mod checkpoint;
 mod database;
 mod directory;
 mod read;
@@ -14,7 +15,7 @@ mod write;
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use catalog::Catalog;
 use catalog::time::Timestamp;
@@ -42,6 +43,8 @@ pub struct EmbeddedStore {
 // Fields are dropped in this order: the databases are closed before the directory is given back.
 struct Inner {
     catalog: Mutex<Connection>,
+    /// Carries the catalog's log over. Shared, so that this work keeps the directory from nobody.
+    checkpoint: Arc<Mutex<Connection>>,
     sessions: Mutex<Connection>,
     file: PathBuf,
     sealer: Arc<dyn Sealer>,
@@ -82,10 +85,21 @@ impl Store for EmbeddedStore {
     }
 
     fn apply(&self, change: Change) -> Pending<'_, u64> {
-        self.run(move |inner| {
+        let checkpoint = self.inner.checkpoint.clone();
+        let stored = self.run(move |inner| {
             let mut connection = locked(&inner.catalog);
             let revision = write::apply(&mut connection, &change, &*inner.sealer)?;
             inner.revision.send_replace(revision);
+            // The change is stored, whatever the log looks like.
+            let is_log_long = checkpoint::waiting(&connection).is_ok_and(|pages| pages >= checkpoint::PAGES);
+            Ok((revision, is_log_long))
+        });
+        Box::pin(async move {
+            let (revision, is_log_long) = stored.await?;
+            if is_log_long {
+                // Not waited for. Whoever comes while one is under way leaves it at that.
+                tokio::task::spawn_blocking(move || carry_log_over(&checkpoint));
+            }
             Ok(revision)
         })
     }
@@ -134,17 +148,35 @@ impl Inner {
         let lock = directory::take(directory)?;
         let file = directory.join(CATALOG_FILE);
         let catalog = database::open(&file, database::Kind::Catalog)?;
+        checkpoint::leave_to_us(&catalog)?;
+        let checkpoint = checkpoint::open(&file)?;
         let sessions = sessions::open(&directory.join(SESSIONS_FILE))?;
         directory::sync(directory)?;
         let (revision, _) = watch::channel(read::revision(&catalog)?);
         Ok(Self {
             catalog: Mutex::new(catalog),
+            checkpoint: Arc::new(Mutex::new(checkpoint)),
             sessions: Mutex::new(sessions),
             file,
             sealer,
             revision,
             _lock: lock,
         })
+    }
+}
+
+/// Carries the catalog's log over, unless that is under way.
+fn carry_log_over(connection: &Mutex<Connection>) {
+    let connection = match connection.try_lock() {
+        Ok(connection) => connection,
+        Err(TryLockError::Poisoned(left)) => left.into_inner(),
+        Err(TryLockError::WouldBlock) => return,
+    };
+    match checkpoint::carry_over(&connection) {
+        // Somebody reads what it was before, or writes without pause; the next change comes back to it.
+        Ok(remaining) if remaining > 0 => tracing::debug!(remaining, "the log was not carried over whole"),
+        Ok(_) => {}
+        Err(error) => tracing::warn!(%error, "the log of changes could not be carried over"),
     }
 }
 

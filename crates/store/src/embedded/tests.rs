@@ -1,6 +1,7 @@
 //! The embedded store: the suite, and what only it promises.
 
 mod broken;
+mod checkpoint;
 mod killed;
 
 use std::path::Path;
