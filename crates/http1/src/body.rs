@@ -9,6 +9,8 @@ use http_body::{Frame, SizeHint};
 
 use crate::feed::Slot;
 
+pub use crate::feed::Broken;
+
 /// The body of a request.
 #[derive(Debug)]
 pub struct Body(Kind);
@@ -20,11 +22,6 @@ enum Kind {
     /// The connection reads it when it is asked for.
     Coming { slot: Arc<Slot>, left: Option<u64> },
 }
-
-/// Why a body ends early.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the body of the request broke off: {0}")]
-pub struct Broken(pub(crate) &'static str);
 
 impl Body {
     pub(crate) fn whole(bytes: Bytes) -> Self {

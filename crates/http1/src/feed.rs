@@ -7,8 +7,12 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::{Bytes, BytesMut};
 
-use crate::body::Broken;
 use crate::framing::Framing;
+
+/// Why a body ends early.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the body of the request broke off: {0}")]
+pub struct Broken(&'static str);
 
 /// What the two sides share.
 #[derive(Debug, Default)]
