@@ -34,6 +34,7 @@ pub mod script;
 mod session;
 pub mod stage;
 mod state;
+pub mod stdio;
 pub mod steps;
 pub mod stub;
 pub mod tool;
