@@ -88,7 +88,7 @@ impl Backends {
         members: &str,
     ) -> Result<Answer, Error> {
         let now = Instant::now();
-        let deadline = now + self.settings.probe;
+        let deadline = now + self.settings.probe_of(endpoint);
         let body = dress.body(id, method, members);
         let outgoing = Outgoing { method: Verb::POST, headers: dress.headers(method)?, body };
         let response = self.send_by(endpoint, outgoing, now, deadline).await?;

@@ -9,6 +9,7 @@ pub mod inventory;
 pub mod reply;
 pub mod send;
 pub mod settings;
+pub mod stdio;
 
 mod answer;
 mod ask;
@@ -31,3 +32,4 @@ pub use pool::Backends;
 pub use reply::Reply;
 pub use send::Outgoing;
 pub use settings::Settings;
+pub use stdio::Stdio;

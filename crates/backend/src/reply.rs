@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::host::Host;
 use crate::line::Line;
 use crate::settings::Settings;
+use crate::stdio::messages::Messages;
 
 /// How much is handed out before other tasks of the thread get their turn; what a piece costs beside its bytes.
 const TURN_BYTES: usize = 256 * 1024;
@@ -38,6 +39,10 @@ pub struct Reply {
 enum Carrier {
     Line(Box<Line>, Arc<Host>),
     Stream(Incoming, Pin<Box<Sleep>>),
+    /// What a command wrote.
+    Messages(Box<Messages>),
+    /// It is here already.
+    Bytes(Bytes),
     /// The body ended or failed.
     None,
 }
@@ -55,6 +60,15 @@ impl Reply {
 
     pub(crate) fn of_stream(body: Incoming, timer: Pin<Box<Sleep>>, settings: &Settings) -> Self {
         let carrier = if body.is_end_stream() { Carrier::None } else { Carrier::Stream(body, timer) };
+        Self::new(carrier, settings)
+    }
+
+    pub(crate) fn of_messages(messages: Messages, settings: &Settings) -> Self {
+        Self::new(Carrier::Messages(Box::new(messages)), settings)
+    }
+
+    pub(crate) fn of_bytes(bytes: Bytes, settings: &Settings) -> Self {
+        let carrier = if bytes.is_empty() { Carrier::None } else { Carrier::Bytes(bytes) };
         Self::new(carrier, settings)
     }
 
@@ -121,7 +135,8 @@ impl Reply {
         let mut timer = match &mut self.carrier {
             Carrier::Line(line, _) => line.timer(),
             Carrier::Stream(_, timer) => timer.as_mut(),
-            Carrier::None => return Poll::Pending,
+            Carrier::Messages(messages) => messages.timer(),
+            Carrier::Bytes(_) | Carrier::None => return Poll::Pending,
         };
         if self.silent_until.is_none() {
             let until = Instant::now() + idle;
@@ -154,6 +169,11 @@ impl Body for Reply {
                 let polled = Pin::new(&mut *body).poll_frame(cx).map_err(|error| Error::broken(&error));
                 (polled, body.is_end_stream())
             }
+            Carrier::Messages(messages) => {
+                let polled = messages.poll_body(cx).map_ok(Frame::data);
+                (polled, messages.is_done())
+            }
+            Carrier::Bytes(bytes) => (Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))), true),
         };
         match polled {
             Poll::Ready(Some(Ok(frame))) => {
@@ -192,6 +212,10 @@ impl Body for Reply {
                 line.framing().left().map_or_else(SizeHint::default, SizeHint::with_exact)
             }
             Carrier::Stream(body, _) => body.size_hint(),
+            Carrier::Messages(messages) => {
+                messages.left().map_or_else(SizeHint::default, SizeHint::with_exact)
+            }
+            Carrier::Bytes(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Carrier::None => SizeHint::with_exact(0),
         }
     }

@@ -36,6 +36,10 @@ impl Backends {
         now: Instant,
         deadline: Instant,
     ) -> Result<Response<Reply>, Error> {
+        if let Some(command) = endpoint.command() {
+            // Apart, so that the future of a request over HTTP stays small.
+            return Box::pin(self.settings.stdio.send(command, outgoing, &self.settings, deadline)).await;
+        }
         let route = self.route(endpoint, now)?;
         let mut outgoing = outgoing;
         while let Some(line) = route.host.take(now) {

@@ -1,11 +1,13 @@
 //! What all connections to backends have in common: deadlines, limits, trust.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use catalog::endpoint::AddressRule;
+use catalog::endpoint::{AddressRule, Endpoint};
 
 use crate::budget::Budget;
+use crate::stdio::{Limits, Stdio};
 use crate::tls;
 
 pub use crate::tls::BadRoots;
@@ -31,6 +33,8 @@ pub struct Settings {
     pub address_rule: AddressRule,
     /// Memory for large answers that are read whole.
     pub budget: Budget,
+    /// Commands that are backends.
+    pub stdio: Arc<Stdio>,
 }
 
 impl Settings {
@@ -51,6 +55,15 @@ impl Settings {
             idle_for: Duration::from_secs(4),
             address_rule,
             budget: Budget::default(),
+            stdio: Stdio::new(BTreeMap::new(), Limits::default()),
         })
+    }
+
+    /// Returns the longest wait for one step of a handshake with a backend: a command has to start first.
+    pub(crate) fn probe_of(&self, endpoint: &Endpoint) -> Duration {
+        match endpoint.command() {
+            Some(_) => self.probe.max(self.stdio.limits().start),
+            None => self.probe,
+        }
     }
 }
