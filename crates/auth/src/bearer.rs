@@ -1,12 +1,14 @@
 //! Reads bearer tokens of our own: signature, claims, time. Strict, because leniency is what forgers use.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use aws_lc_rs::digest::{self, SHA256};
+use aws_lc_rs::constant_time::verify_slices_are_equal;
 use catalog::access::{Principal, Scope};
 use catalog::time::Timestamp;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
+use quick_cache::Equivalent;
 use quick_cache::sync::Cache;
 
 use crate::claims::{Claims, ISSUER, TOKEN_TYPE, signing_key};
@@ -14,7 +16,7 @@ use crate::keys::RootKey;
 
 /// Longest token that is looked at. Ours are below 1 KiB; servers commonly allow 8 KiB for a header.
 pub const MAX_TOKEN_BYTES: usize = 8192;
-/// Verified tokens kept. At about half a kilobyte each this is some megabytes, and far more callers than a node serves.
+/// Verified tokens kept. At about a kilobyte each this is ten megabytes, and far more callers than a node serves.
 const MAX_VERIFIED: usize = 10_000;
 
 /// Says who a bearer token stands for. Shared by all threads.
@@ -22,8 +24,8 @@ pub struct Authenticator {
     key: DecodingKey,
     key_id: String,
     validation: Validation,
-    /// Tokens whose signature and claims were found good, by SHA-256, so that no token is kept in memory.
-    verified: Cache<[u8; 32], Arc<Principal>>,
+    /// Tokens whose signature and claims were found good. Only those are kept, so nobody fills it with guesses.
+    verified: Cache<Known, Arc<Principal>>,
 }
 
 /// Why a token stands for nobody. All of them are the client's fault and final.
@@ -45,6 +47,12 @@ pub enum Refused {
     #[error("the token has expired")]
     Expired,
 }
+
+/// The text of a verified token.
+struct Known(Box<str>);
+
+/// The text of a token that is looked up.
+struct Presented<'a>(&'a str);
 
 impl Authenticator {
     /// Makes the authenticator for tokens that the `Issuer` of the same root key signs.
@@ -69,12 +77,11 @@ impl Authenticator {
         if bearer.len() > MAX_TOKEN_BYTES {
             return Err(Refused::Malformed);
         }
-        let digest = fingerprint(bearer);
-        if let Some(principal) = self.verified.get(&digest) {
+        if let Some(principal) = self.verified.get(&Presented(bearer)) {
             return live(principal, now);
         }
         let principal = live(Arc::new(self.verify(bearer)?), now)?;
-        self.verified.insert(digest, principal.clone());
+        self.verified.insert(Known(bearer.into()), principal.clone());
         Ok(principal)
     }
 
@@ -97,9 +104,31 @@ impl Authenticator {
     }
 }
 
-fn fingerprint(bearer: &str) -> [u8; 32] {
-    let digest = digest::digest(&SHA256, bearer.as_bytes());
-    digest.as_ref().try_into().expect("SHA-256 gives 32 bytes")
+impl Hash for Known {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl Hash for Presented<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl PartialEq for Known {
+    fn eq(&self, other: &Self) -> bool {
+        Presented(&self.0).equivalent(other)
+    }
+}
+
+impl Eq for Known {}
+
+impl Equivalent<Known> for Presented<'_> {
+    /// Takes the same time wherever the two differ.
+    fn equivalent(&self, known: &Known) -> bool {
+        verify_slices_are_equal(self.0.as_bytes(), known.0.as_bytes()).is_ok()
+    }
 }
 
 fn live(principal: Arc<Principal>, now: Timestamp) -> Result<Arc<Principal>, Refused> {
