@@ -31,11 +31,11 @@ use crate::virtual_server::aside;
 const DISCOVER_TTL_MS: u32 = 60_000;
 
 /// Answers a modern client's request to a legacy backend.
-pub(crate) async fn modern(call: Call, version: &Arc<VersionTarget>) -> Result<Response<Body>, Error> {
+pub(crate) async fn modern(call: &Call, version: &Arc<VersionTarget>) -> Result<Response<Body>, Error> {
     match call.outline.method {
         Method::Discover => {
             let inventory = inventory(version)?;
-            Ok(reply::result(&call, discovered(inventory).as_bytes()))
+            Ok(reply::result(call, discovered(inventory).as_bytes()))
         }
         Method::Initialize | Method::Ping | Method::SetLevel | Method::Subscribe | Method::Unsubscribe => {
             Err(call.unknown_method())
@@ -45,16 +45,16 @@ pub(crate) async fn modern(call: Call, version: &Arc<VersionTarget>) -> Result<R
 }
 
 /// Answers a legacy client's message to a modern backend.
-pub(crate) async fn legacy(call: Call, choice: &Choice) -> Result<Response<Body>, Error> {
+pub(crate) async fn legacy(call: &Call, choice: &Choice) -> Result<Response<Body>, Error> {
     if call.outline.kind == Kind::Request && call.outline.method == Method::Initialize {
-        return initialize(&call, choice);
+        return initialize(call, choice);
     }
     let session = session(&call.plane, &call.headers, choice, &call.principal).await?;
     match (call.outline.kind, call.outline.method) {
-        (Kind::Response, _) => Ok(aside::answered(&call, &session)),
-        (Kind::Notification, _) => Ok(aside::notified(&call, &session)),
-        (Kind::Request, Method::Ping) => Ok(reply::result(&call, b"{}")),
-        (Kind::Request, Method::SetLevel) => aside::set_level(&call, &session),
+        (Kind::Response, _) => Ok(aside::answered(call, &session)),
+        (Kind::Notification, _) => Ok(aside::notified(call, &session)),
+        (Kind::Request, Method::Ping) => Ok(reply::result(call, b"{}")),
+        (Kind::Request, Method::SetLevel) => aside::set_level(call, &session),
         (Kind::Request, Method::Subscribe | Method::Unsubscribe) => Err(call.unknown_method()),
         (Kind::Request, _) => {
             let version = choice.version.clone();
@@ -122,7 +122,11 @@ async fn session(
     principal: &Principal,
 ) -> Result<Arc<ClientSession>, Error> {
     let token = inbound::session_id(headers)?.ok_or(Error::SessionMissing)?;
-    let sealed = choice.session.as_ref().and_then(DirectSession::read_ours).ok_or(Error::SessionUnknown)?;
+    let sealed = choice
+        .session
+        .as_ref()
+        .and_then(|unwrapped| unwrapped.session.read_ours())
+        .ok_or(Error::SessionUnknown)?;
     let (sessions, path) = (&plane.shared.sessions, choice.version.key.path.as_str());
     if let Some(session) = sessions.find(token, path, principal) {
         return Ok(session);

@@ -1,6 +1,7 @@
 //! Cancellations: to the backend that runs the request, with the id it has there.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -29,7 +30,7 @@ pub(crate) fn with_upstream_id(call: &Call, session: u64, body: Bytes) -> (Optio
 }
 
 /// Tells a legacy backend that a modern client went away, which there is a message of its own.
-pub(crate) fn tell(errand: Errand, upstream_id: &[u8]) {
+pub(crate) fn tell(errand: Arc<Errand>, upstream_id: &[u8]) {
     let id = String::from_utf8_lossy(upstream_id);
     let message = format!(
         r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"the client closed the connection"}}}}"#
@@ -40,11 +41,11 @@ pub(crate) fn tell(errand: Errand, upstream_id: &[u8]) {
 /// An exchange that is cancelled at its backend when its client goes away before the answer began.
 pub(crate) struct Cancelling<F> {
     future: Pin<Box<F>>,
-    open: Option<(Errand, Bytes)>,
+    open: Option<(Arc<Errand>, Bytes)>,
 }
 
 impl<F: Future<Output = Result<Response<Back>, Error>>> Cancelling<F> {
-    pub(crate) fn new(future: F, errand: Errand, upstream_id: Bytes) -> Self {
+    pub(crate) fn new(future: F, errand: Arc<Errand>, upstream_id: Bytes) -> Self {
         Self { future: Box::pin(future), open: Some((errand, upstream_id)) }
     }
 }

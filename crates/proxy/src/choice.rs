@@ -8,7 +8,7 @@ use routing::target::ServerTarget;
 use routing::version::VersionTarget;
 
 use crate::error::Error;
-use crate::opaque::DirectSession;
+use crate::opaque::Unwrapped;
 
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
@@ -23,7 +23,7 @@ pub(crate) struct Choice {
     /// Whether answers say which version they come from.
     pub(crate) is_said: bool,
     /// The backend's session, where the request is part of one.
-    pub(crate) session: Option<DirectSession>,
+    pub(crate) session: Option<Arc<Unwrapped>>,
 }
 
 /// Chooses by the header alone.
@@ -51,8 +51,9 @@ pub(crate) fn choose(headers: &HeaderMap, server: &ServerTarget, strict: bool) -
 pub(crate) fn of_session(
     headers: &HeaderMap,
     server: &ServerTarget,
-    session: DirectSession,
+    unwrapped: Arc<Unwrapped>,
 ) -> Result<Choice, Error> {
+    let session = &unwrapped.session;
     // A version that was removed takes its sessions with it, also from one that comes after it.
     let version = server.version(&session.label).filter(|version| version.identity == session.identity);
     let version = version.ok_or(Error::SessionUnknown)?;
@@ -61,7 +62,7 @@ pub(crate) fn of_session(
         Wanted::Unsaid | Wanted::Latest => false,
         Wanted::Label(label) if label == session.label => false,
         Wanted::Label(label) if server.version(label).is_some() => {
-            return Err(Error::SessionVersion { of_session: session.label, asked: label.into() });
+            return Err(Error::SessionVersion { of_session: session.label.clone(), asked: label.into() });
         }
         Wanted::Label(_) => true,
     };
@@ -69,7 +70,7 @@ pub(crate) fn of_session(
         version: version.clone(),
         is_fallback,
         is_said: server.has_versions(),
-        session: Some(session),
+        session: Some(unwrapped),
     })
 }
 

@@ -22,14 +22,14 @@ use crate::flights::Airborne;
 use crate::forward::{self, Back, EVENTS, Patient};
 use crate::hold::Hold;
 use crate::inbound;
-use crate::opaque::DirectSession;
+use crate::opaque::{DirectSession, Unwrapped};
 use crate::outbound::Body;
 use crate::plane::{Call, Front, Plane};
 use crate::relay::{Relay, RestoreId};
 use crate::reply;
 
 /// Answers a POST.
-pub(crate) async fn post(call: Call, choice: &Choice) -> Result<Response<Body>, Error> {
+pub(crate) async fn post(call: &Call, choice: &Choice) -> Result<Response<Body>, Error> {
     let back = exchange::back_era(&choice.version, call.front);
     match (call.front, back) {
         (Front::Legacy, Era::Legacy) => legacy(call, choice).await,
@@ -61,7 +61,7 @@ pub(crate) fn choose_version(
     crate::choice::of_session(headers, server, session)
 }
 
-async fn legacy(call: Call, choice: &Choice) -> Result<Response<Body>, Error> {
+async fn legacy(call: &Call, choice: &Choice) -> Result<Response<Body>, Error> {
     let version = &choice.version;
     let mut headers = forward::carried_headers(&call.headers);
     if let Some(value) = call.headers.get(PROTOCOL_VERSION) {
@@ -71,8 +71,7 @@ async fn legacy(call: Call, choice: &Choice) -> Result<Response<Body>, Error> {
     let mut airborne = None;
     if let Some(session) = &choice.session {
         headers.insert(SESSION_ID, session_header(session)?);
-        let number = call.plane.shared.flights.session_number(&version.key, &session.session);
-        (body, airborne) = in_session(&call, number, version, body);
+        (body, airborne) = in_session(call, session.number, version, body);
     }
     let own = airborne.as_ref().and_then(|flight| flight.own_id.clone());
     let restore =
@@ -92,7 +91,7 @@ async fn legacy(call: Call, choice: &Choice) -> Result<Response<Body>, Error> {
     };
     let mut response = answer::to_client(answer, expected).await?;
     if let Some(session) = session.filter(|_| is_initialize) {
-        let wrapped = wrap(&call, version, &session)?;
+        let wrapped = wrap(call, version, &session)?;
         response.headers_mut().insert(SESSION_ID, wrapped);
     }
     Ok(response)
@@ -136,7 +135,7 @@ pub(crate) async fn listen(
     choice: &Choice,
     principal: &Principal,
 ) -> Result<Response<Body>, Error> {
-    if choice.session.as_ref().is_some_and(DirectSession::is_ours) {
+    if choice.session.as_ref().is_some_and(|unwrapped| unwrapped.session.is_ours()) {
         return bridged::listen(plane, headers, choice, principal).await;
     }
     let outgoing =
@@ -165,7 +164,7 @@ pub(crate) async fn end(
     choice: &Choice,
     principal: &Principal,
 ) -> Result<Response<Body>, Error> {
-    if choice.session.as_ref().is_some_and(DirectSession::is_ours) {
+    if choice.session.as_ref().is_some_and(|unwrapped| unwrapped.session.is_ours()) {
         return bridged::end(plane, headers, choice, principal).await;
     }
     let outgoing =
@@ -194,8 +193,8 @@ fn session_headers(client: &HeaderMap, choice: &Choice) -> Result<HeaderMap, Err
     Ok(headers)
 }
 
-fn session_header(session: &DirectSession) -> Result<HeaderValue, Error> {
-    HeaderValue::from_str(&session.session).map_err(|_| Error::SessionUnknown)
+fn session_header(session: &Unwrapped) -> Result<HeaderValue, Error> {
+    session.header.clone().ok_or(Error::SessionUnknown)
 }
 
 fn about_session(server: &str) -> Expected<'_> {

@@ -34,8 +34,8 @@ const LEGACY_TTL_MS: u32 = 1_000;
 const PARAMETER_PREFIX: &str = "mcp-param-";
 
 /// One request for one version.
-pub(crate) struct Exchange {
-    pub(crate) call: Call,
+pub(crate) struct Exchange<'a> {
+    pub(crate) call: &'a Call,
     pub(crate) version: Arc<VersionTarget>,
     /// The session of a legacy client.
     pub(crate) session: Option<Arc<ClientSession>>,
@@ -61,7 +61,7 @@ pub(crate) fn back_era(version: &VersionTarget, front: Front) -> Era {
 ///
 /// Cells that are not the commonest are boxed, here and where else a request branches: the future of a request
 /// is as large as its largest branch, and it is moved with every request.
-pub(crate) async fn run(exchange: Exchange) -> Result<Response<Body>, Error> {
+pub(crate) async fn run(exchange: Exchange<'_>) -> Result<Response<Body>, Error> {
     match (exchange.call.front, back_era(&exchange.version, exchange.call.front), &exchange.session) {
         (Front::Legacy, Era::Legacy, Some(session)) => {
             let session = session.clone();
@@ -79,7 +79,7 @@ pub(crate) async fn run(exchange: Exchange) -> Result<Response<Body>, Error> {
 
 /// In the client's session, or one we keep for it, with a legacy backend.
 async fn in_session(
-    exchange: Exchange,
+    exchange: Exchange<'_>,
     session: Arc<ClientSession>,
     dress: Dress,
 ) -> Result<Response<Body>, Error> {
@@ -89,14 +89,15 @@ async fn in_session(
     let airborne = shared.flights.begin(session.number, id.of(&call.body), &version.key);
     let clients = call.body.slice(id.range());
     let own = airborne.own_id.clone();
-    let mut edits: Vec<Edit> = renamed.map(|renamed| renamed.edit).into_iter().collect();
+    let mut edits = Vec::with_capacity(2);
+    edits.extend(renamed.map(|renamed| renamed.edit));
     edits.extend(own.clone().map(|with| Edit { at: id, with }));
     let mut body = splice(&call.body, &mut edits);
     let is_bridged = !matches!(dress, Dress::Same);
     if is_bridged && let Ok(outline) = Outline::read(&body) {
         body = bridge::to_legacy(&body, &outline);
     }
-    let headers: HeaderMap = forward::carried_headers(&call.headers);
+    let carried = forward::carried(&call.headers);
     let errand = call.plane.errand(&session, &version);
     let patience = match call.front {
         Front::Legacy => Some(shared.settings.patience),
@@ -104,7 +105,7 @@ async fn in_session(
     };
     let sent = {
         let errand = errand.clone();
-        async move { errand.post(headers, body).await }
+        async move { errand.post(carried, body).await }
     };
     let (answer, airborne): (Response<Back>, _) = match patience {
         Some(patience) => Patient::new(sent, patience, Some(airborne)).await?,
@@ -115,7 +116,7 @@ async fn in_session(
     };
     let is_changed = own.is_some();
     let upstream_id = own.unwrap_or_else(|| clients.clone());
-    let ticket = is_bridged.then(|| resume::ticket(&call, &version));
+    let ticket = is_bridged.then(|| resume::ticket(call, &version));
     let cancels = is_bridged.then(|| (errand.clone(), upstream_id.clone()));
     // A parked call goes on under the id of another request, so its own must be known.
     let restore = (is_changed || is_bridged).then(|| RestoreId { own: upstream_id, clients });
@@ -138,11 +139,11 @@ async fn in_session(
 
 /// A modern client and a legacy backend: the session there is ours, kept for callers who are the same and
 /// can do the same.
-async fn modern_to_legacy(exchange: Exchange) -> Result<Response<Body>, Error> {
-    let call = &exchange.call;
+async fn modern_to_legacy(exchange: Exchange<'_>) -> Result<Response<Body>, Error> {
+    let call = exchange.call;
     if let Some(state) = call.outline.request_state {
         let state = text(state.of(&call.body)).unwrap_or_default().into_owned();
-        return resume::go_on(&exchange.call, &exchange.version, &state).await;
+        return resume::go_on(exchange.call, &exchange.version, &state).await;
     }
     let meta = call.outline.meta.map(|span| span.of(&call.body)).unwrap_or_default();
     let log_level = Meta::read(meta).log_level.and_then(|span| text(span.of(meta)));
@@ -171,10 +172,13 @@ fn caching(method: Method) -> Option<Caching> {
 }
 
 /// A legacy client and a modern backend: each request says who asks.
-async fn legacy_to_modern(exchange: Exchange, session: Arc<ClientSession>) -> Result<Response<Body>, Error> {
+async fn legacy_to_modern(
+    exchange: Exchange<'_>,
+    session: Arc<ClientSession>,
+) -> Result<Response<Body>, Error> {
     let Exchange { call, version, renamed, .. } = exchange;
     let mut edits: Vec<Edit> = Vec::new();
-    let mut name = mirrored_name(&call);
+    let mut name = mirrored_name(call);
     if let Some(renamed) = renamed {
         edits.push(renamed.edit);
         name = Some(renamed.original.into());
@@ -243,7 +247,7 @@ fn modern_headers(headers: &mut HeaderMap, method: &str, name: Option<&str>) {
 }
 
 /// Both sides modern: the message as it is, under the name the backend knows, in body and header alike.
-async fn modern_to_modern(exchange: Exchange) -> Result<Response<Body>, Error> {
+async fn modern_to_modern(exchange: Exchange<'_>) -> Result<Response<Body>, Error> {
     let Exchange { call, version, renamed, .. } = exchange;
     let mut headers = forward::carried_headers(&call.headers);
     for name in [PROTOCOL_VERSION, METHOD, NAME] {
@@ -276,13 +280,13 @@ async fn modern_to_modern(exchange: Exchange) -> Result<Response<Body>, Error> {
 
 impl Plane {
     /// Prepares messages of a session to a version.
-    pub(crate) fn errand(&self, session: &Arc<ClientSession>, version: &Arc<VersionTarget>) -> Errand {
-        Errand {
+    pub(crate) fn errand(&self, session: &Arc<ClientSession>, version: &Arc<VersionTarget>) -> Arc<Errand> {
+        Arc::new(Errand {
             shared: self.shared.clone(),
             backends: self.backends.clone(),
             session: session.clone(),
             version: version.clone(),
-        }
+        })
     }
 }
 

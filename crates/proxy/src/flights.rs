@@ -4,12 +4,13 @@
 //! first request of an id keeps it; one that comes while the first still runs gets an id of ours.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use catalog::VersionKey;
+use quick_cache::DefaultHashBuilder;
 use tokio::sync::Notify;
 
 /// Shards keep data threads out of each other's way.
@@ -20,10 +21,13 @@ const FIRST_OWN_ID: u64 = 7_000_000_000_000_000;
 
 /// All requests under way.
 pub(crate) struct Flights {
-    shards: [Mutex<HashMap<Box<[u8]>, Flight>>; SHARDS],
-    hasher: RandomState,
+    shards: [Mutex<Shard>; SHARDS],
+    hasher: DefaultHashBuilder,
     next_id: AtomicU64,
 }
+
+/// By session and raw id. The hasher is quick and keyed at random, which is enough for a map of so few.
+type Shard = HashMap<Box<[u8]>, Flight, DefaultHashBuilder>;
 
 /// One request under way.
 #[derive(Clone)]
@@ -51,15 +55,10 @@ pub(crate) struct Airborne {
 impl Flights {
     pub(crate) fn new() -> Self {
         Self {
-            shards: std::array::from_fn(|_| Mutex::new(HashMap::new())),
-            hasher: RandomState::new(),
+            shards: std::array::from_fn(|_| Mutex::default()),
+            hasher: DefaultHashBuilder::default(),
             next_id: AtomicU64::new(FIRST_OWN_ID),
         }
-    }
-
-    /// Turns a version's session into the number flights know it by; two backends may well give the same id.
-    pub(crate) fn session_number(&self, key: &VersionKey, session: &str) -> u64 {
-        self.hasher.hash_one((key, session))
     }
 
     /// Enters a request. Where one of the same id runs in the session already, it gets an id of ours.
@@ -118,7 +117,7 @@ impl Flights {
         renamed.min_by(|one, other| one.own_id.cmp(&other.own_id))
     }
 
-    fn shard(&self, slot: &[u8]) -> std::sync::MutexGuard<'_, HashMap<Box<[u8]>, Flight>> {
+    fn shard(&self, slot: &[u8]) -> MutexGuard<'_, Shard> {
         let index = self.hasher.hash_one(slot) as usize % SHARDS;
         self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
     }

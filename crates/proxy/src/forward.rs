@@ -49,14 +49,25 @@ pub(crate) enum Back {
     Read(Bytes),
 }
 
-/// Copies the headers every backend gets. Everything else of the client, credentials first, stays here.
+/// Room for the headers of most requests. More make a map twice as large, more than the allocator has at hand.
+const USUAL_HEADERS: usize = 6;
+
+/// Headers of a client that go on to a backend.
+pub(crate) type Carried = Vec<(HeaderName, HeaderValue)>;
+
+/// Picks the headers every backend gets. Everything else of the client, credentials first, stays here.
+pub(crate) fn carried(client: &HeaderMap) -> Carried {
+    CARRIED.iter().filter_map(|name| Some((name.clone(), client.get(name)?.clone()))).collect()
+}
+
+/// Copies the headers every backend gets, with room for those of this request.
 pub(crate) fn carried_headers(client: &HeaderMap) -> HeaderMap {
-    let mut headers = HeaderMap::with_capacity(12);
-    for name in &CARRIED {
-        if let Some(value) = client.get(name) {
-            headers.insert(name.clone(), value.clone());
-        }
-    }
+    headers_of(&carried(client))
+}
+
+fn headers_of(carried: &Carried) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(USUAL_HEADERS);
+    headers.extend(carried.iter().cloned());
     headers
 }
 
@@ -82,7 +93,6 @@ pub(crate) fn send(
 }
 
 /// One message for one backend session of one client session.
-#[derive(Clone)]
 pub(crate) struct Errand {
     pub(crate) shared: Arc<Shared>,
     pub(crate) backends: Arc<Backends>,
@@ -97,15 +107,15 @@ impl Errand {
 
     /// Posts a message; where the backend forgot the session, greets it again and posts once more. Nothing
     /// that may have run is posted twice.
-    pub(crate) async fn post(&self, headers: HeaderMap, body: Bytes) -> Result<Response<Back>, Error> {
+    pub(crate) async fn post(&self, carried: Carried, body: Bytes) -> Result<Response<Back>, Error> {
         let slot = self.session.slot(&self.version.key);
         let open = self.open(&slot).await?;
-        match self.once(&open, headers.clone(), body.clone()).await? {
+        match self.once(&open, headers_of(&carried), body.clone()).await? {
             Some(answer) => Ok(answer),
             None => {
                 slot.forget(&open);
                 let open = self.open(&slot).await?;
-                let again = self.once(&open, headers, body).await?;
+                let again = self.once(&open, headers_of(&carried), body).await?;
                 again.ok_or_else(|| self.unusable("it forgot a session that it had just opened"))
             }
         }
@@ -208,7 +218,7 @@ impl Errand {
     }
 
     /// Posts a notification or an answer in the background; its own answer is of no interest.
-    pub(crate) fn post_aside(self, body: Bytes) {
+    pub(crate) fn post_aside(self: Arc<Self>, body: Bytes) {
         let slot = self.session.slot(&self.version.key);
         let Some(open) = slot.current() else { return };
         spawn_if_running(async move {

@@ -1,5 +1,6 @@
 //! What lives as long as an answer: its place among requests under way, and what its end means to a backend.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,7 +19,7 @@ pub(crate) struct Hold {
     /// How long the backend may go on when the client is gone; `None` ends it at once.
     pub(crate) patience: Option<Duration>,
     /// Whom to tell, and of which id, when the client of the modern era goes away: there it is a cancellation.
-    pub(crate) cancels: Option<(Errand, Bytes)>,
+    pub(crate) cancels: Option<(Arc<Errand>, Bytes)>,
     /// What the call must show to go on after a question; `None` where it cannot be asked.
     pub(crate) ticket: Option<Ticket>,
 }

@@ -175,11 +175,11 @@ impl Proxy {
                     front == Front::Legacy && call.outline.method != mcp::method::Method::Initialize;
                 let choice =
                     direct::choose_version(&self.plane, server, &call.headers, &call.principal, is_session)?;
-                direct::post(call, known.choice.insert(choice)).await
+                direct::post(&call, known.choice.insert(choice)).await
             }
             Target::Virtual(target) => match front {
-                Front::Legacy => virtual_server::legacy(call, target).await,
-                Front::Modern => Box::pin(virtual_server::modern(call, target)).await,
+                Front::Legacy => virtual_server::legacy(&call, target).await,
+                Front::Modern => Box::pin(virtual_server::modern(&call, target)).await,
             },
         }
     }

@@ -1,13 +1,23 @@
 //! Wraps what must come back to the backend version that made it, and what we must know again ourselves:
 //! session ids and cursors. Sealed, so that nobody can make or change one, and bound to caller and path.
 
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
 use auth::Seal;
 use catalog::VersionKey;
 use catalog::access::Principal;
+use http::HeaderValue;
 use mcp::era::Revision;
+use quick_cache::sync::Cache;
 
 /// Longest part of a client's own words that a session id carries: ids travel in a header of each request.
 const MAX_CARRIED_BYTES: usize = 1024;
+
+/// Session ids of server paths of which is remembered what they hold, and the longest one. At most a kilobyte or
+/// two each; all others are opened again, which costs microseconds.
+const MAX_REMEMBERED: usize = 10_000;
+const MAX_REMEMBERED_BYTES: usize = 1024;
 
 /// Prefix of the session ids of virtual servers.
 const VIRTUAL_PREFIX: &str = "vs-";
@@ -15,6 +25,21 @@ const VIRTUAL_PREFIX: &str = "vs-";
 /// The seals of everything opaque.
 pub(crate) struct Opaque {
     seal: Seal,
+    /// What a session id of a server path holds never changes.
+    remembered: Cache<Box<str>, Arc<Unwrapped>>,
+    hasher: RandomState,
+}
+
+/// A session id of a server path that was unwrapped.
+#[derive(Debug)]
+pub(crate) struct Unwrapped {
+    pub(crate) session: DirectSession,
+    /// The backend's id as its header has it; `None` where it fits in none.
+    pub(crate) header: Option<HeaderValue>,
+    /// Stands for the session among requests under way; two backends may well give the same id.
+    pub(crate) number: u64,
+    /// For whom and which path it opens.
+    bound_to: Vec<u8>,
 }
 
 /// What the session id of a server path holds.
@@ -40,7 +65,7 @@ pub(crate) struct VirtualSession {
 
 impl Opaque {
     pub(crate) fn new(seal: Seal) -> Self {
-        Self { seal }
+        Self { seal, remembered: Cache::new(MAX_REMEMBERED), hasher: RandomState::new() }
     }
 
     /// Wraps the session id a backend gave.
@@ -55,12 +80,21 @@ impl Opaque {
         text: &str,
         path: &str,
         principal: &Principal,
-    ) -> Option<DirectSession> {
-        let plain = String::from_utf8(self.seal.open(text, &binding("session", path, principal))?).ok()?;
-        let (label, rest) = plain.split_once('\n')?;
-        let (identity, session) = rest.split_once('\n')?;
-        let identity = u64::from_str_radix(identity, 16).ok()?;
-        Some(DirectSession { label: label.into(), identity, session: session.into() })
+    ) -> Option<Arc<Unwrapped>> {
+        let remembered = self.remembered.get(text);
+        if let Some(known) =
+            remembered.filter(|known| is_binding(&known.bound_to, "session", path, principal))
+        {
+            return Some(known);
+        }
+        let bound_to = binding("session", path, principal);
+        let session = DirectSession::from_text(&String::from_utf8(self.seal.open(text, &bound_to)?).ok()?)?;
+        let number = self.hasher.hash_one((path, &session.label, &session.session));
+        let unwrapped = Arc::new(Unwrapped::new(session, number, bound_to));
+        if text.len() <= MAX_REMEMBERED_BYTES {
+            self.remembered.insert(text.into(), unwrapped.clone());
+        }
+        Some(unwrapped)
     }
 
     /// Makes the id of a virtual server's session.
@@ -134,7 +168,20 @@ impl Opaque {
 /// Begins what stands for a session of our own; no session id of a backend holds it.
 const OURS: char = '\n';
 
+impl Unwrapped {
+    pub(crate) fn new(session: DirectSession, number: u64, bound_to: Vec<u8>) -> Self {
+        Self { header: HeaderValue::from_str(&session.session).ok(), session, number, bound_to }
+    }
+}
+
 impl DirectSession {
+    fn from_text(text: &str) -> Option<Self> {
+        let (label, rest) = text.split_once('\n')?;
+        let (identity, session) = rest.split_once('\n')?;
+        let identity = u64::from_str_radix(identity, 16).ok()?;
+        Some(Self { label: label.into(), identity, session: session.into() })
+    }
+
     /// Makes the session of a legacy client with a modern backend, which has none.
     pub(crate) fn ours(label: &str, identity: u64, session: &VirtualSession) -> Self {
         Self { label: label.into(), identity, session: format!("{OURS}{}", session.to_text()) }
@@ -196,13 +243,24 @@ fn state_path(key: &VersionKey) -> String {
 
 fn binding(kind: &str, path: &str, principal: &Principal) -> Vec<u8> {
     let mut bound = Vec::with_capacity(64 + path.len());
-    // A token issued to the subject "anonymous" is not the anonymous caller.
-    let credential = if principal.token.is_some() { "own" } else { "" };
-    for part in [kind, path, &principal.subject, &principal.issuer, credential] {
+    for part in bound_parts(kind, path, principal) {
         bound.extend_from_slice(part.as_bytes());
         bound.push(0);
     }
     bound
+}
+
+/// Says whether `bound` is what [`binding`] makes.
+fn is_binding(bound: &[u8], kind: &str, path: &str, principal: &Principal) -> bool {
+    let mut parts = bound_parts(kind, path, principal).into_iter();
+    let rest = parts.try_fold(bound, |rest, part| rest.strip_prefix(part.as_bytes())?.strip_prefix(b"\0"));
+    rest.is_some_and(<[u8]>::is_empty)
+}
+
+fn bound_parts<'a>(kind: &'a str, path: &'a str, principal: &'a Principal) -> [&'a str; 5] {
+    // A token issued to the subject "anonymous" is not the anonymous caller.
+    let credential = if principal.token.is_some() { "own" } else { "" };
+    [kind, path, &principal.subject, &principal.issuer, credential]
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ pub(crate) struct RestoreId {
 /// What a stream of messages from one backend belongs to.
 pub(crate) struct Relay {
     /// The session to ask the client in; without one, requests of the backend are refused.
-    pub(crate) errand: Option<Errand>,
+    pub(crate) errand: Option<Arc<Errand>>,
     /// Whether the client can be asked on this very stream.
     pub(crate) may_ask: bool,
     pub(crate) restore: Option<RestoreId>,
@@ -137,8 +137,8 @@ impl Relay {
 
     fn restored(&self, data: Bytes) -> Bytes {
         let Some(restore) = &self.restore else { return data };
-        match Outline::read(&data) {
-            Ok(Outline { id: Some(id), .. }) if id::is_same(id.of(&data), &restore.own) => {
+        match id::find(&data).or_else(|| Outline::read(&data).ok()?.id) {
+            Some(id) if id::is_same(id.of(&data), &restore.own) => {
                 splice(&data, &mut [Edit { at: id, with: restore.clients.clone() }])
             }
             _ => data,

@@ -1,5 +1,6 @@
 //! Rounds of input of a modern backend, put to a legacy client as requests on the stream of its call.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -36,7 +37,7 @@ const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
 /// What is sent again with answers.
 pub(crate) struct Round {
-    pub(crate) errand: Errand,
+    pub(crate) errand: Arc<Errand>,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) method: Method,

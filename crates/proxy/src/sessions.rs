@@ -4,7 +4,7 @@
 //! carried in it, and whatever is lost costs a fresh greeting.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -15,6 +15,7 @@ use bytes::Bytes;
 use catalog::VersionKey;
 use catalog::access::Principal;
 use catalog::time::Timestamp;
+use quick_cache::DefaultHashBuilder;
 
 use crate::opaque::VirtualSession;
 
@@ -58,12 +59,15 @@ pub struct Settings {
 
 /// All client sessions of this process.
 pub(crate) struct Sessions {
-    shards: Vec<Mutex<HashMap<Box<str>, Arc<ClientSession>>>>,
-    hasher: RandomState,
+    shards: Vec<Mutex<Shard>>,
+    hasher: DefaultHashBuilder,
     store: Arc<dyn SessionStore>,
     settings: Settings,
     numbers: AtomicU64,
 }
+
+/// By token. Only tokens of our making are entered, so a quick hasher, keyed at random, is enough.
+type Shard = HashMap<Box<str>, Arc<ClientSession>, DefaultHashBuilder>;
 
 /// One client's session with a virtual server.
 pub(crate) struct ClientSession {
@@ -201,8 +205,8 @@ impl Drop for ClientSession {
 
 impl Sessions {
     pub(crate) fn new(store: Arc<dyn SessionStore>, settings: Settings) -> Self {
-        let shards = (0..SHARDS).map(|_| Mutex::new(HashMap::new())).collect();
-        Self { shards, hasher: RandomState::new(), store, settings, numbers: AtomicU64::new(1) }
+        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Self { shards, hasher: DefaultHashBuilder::default(), store, settings, numbers: AtomicU64::new(1) }
     }
 
     /// Enters a session that was just minted under `token`.
@@ -326,7 +330,7 @@ impl Sessions {
 
     /// Returns every session in memory.
     pub(crate) fn all(&self) -> Vec<Arc<ClientSession>> {
-        let lock = |shard: &Mutex<HashMap<_, Arc<ClientSession>>>| {
+        let lock = |shard: &Mutex<Shard>| {
             shard.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect::<Vec<_>>()
         };
         self.shards.iter().flat_map(lock).collect()
@@ -356,7 +360,7 @@ impl Sessions {
         })
     }
 
-    fn shard(&self, token: &str) -> MutexGuard<'_, HashMap<Box<str>, Arc<ClientSession>>> {
+    fn shard(&self, token: &str) -> MutexGuard<'_, Shard> {
         let index = self.hasher.hash_one(token) as usize % SHARDS;
         self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
     }

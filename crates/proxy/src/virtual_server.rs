@@ -23,25 +23,25 @@ mod list;
 pub(crate) mod listen;
 
 /// Answers a message of a legacy client.
-pub(crate) async fn legacy(call: Call, target: &Arc<VirtualTarget>) -> Result<Response<Body>, Error> {
+pub(crate) async fn legacy(call: &Call, target: &Arc<VirtualTarget>) -> Result<Response<Body>, Error> {
     if call.outline.kind == Kind::Request && call.outline.method == Method::Initialize {
-        return greet::initialize(&call, target);
+        return greet::initialize(call, target);
     }
     let session = session(&call.plane, &call.headers, target, &call.principal).await?;
     match call.outline.kind {
-        Kind::Response => Ok(aside::answered(&call, &session)),
-        Kind::Notification => Ok(aside::notified(&call, &session)),
+        Kind::Response => Ok(aside::answered(call, &session)),
+        Kind::Notification => Ok(aside::notified(call, &session)),
         Kind::Request => request(call, target, session).await,
     }
 }
 
 /// Answers a message of a modern client.
-pub(crate) async fn modern(call: Call, target: &Arc<VirtualTarget>) -> Result<Response<Body>, Error> {
+pub(crate) async fn modern(call: &Call, target: &Arc<VirtualTarget>) -> Result<Response<Body>, Error> {
     if call.outline.kind == Kind::Notification {
         return Ok(reply::empty(StatusCode::ACCEPTED));
     }
     match call.outline.method {
-        Method::Discover => Ok(greet::discover(&call, target)),
+        Method::Discover => Ok(greet::discover(call, target)),
         Method::Ping | Method::Subscribe | Method::Unsubscribe | Method::SetLevel => {
             Err(call.unknown_method())
         }
@@ -50,20 +50,20 @@ pub(crate) async fn modern(call: Call, target: &Arc<VirtualTarget>) -> Result<Re
 }
 
 async fn request(
-    call: Call,
+    call: &Call,
     target: &Arc<VirtualTarget>,
     session: Arc<ClientSession>,
 ) -> Result<Response<Body>, Error> {
     match call.outline.method {
-        Method::Ping => Ok(reply::result(&call, b"{}")),
-        Method::SetLevel => aside::set_level(&call, &session),
+        Method::Ping => Ok(reply::result(call, b"{}")),
+        Method::SetLevel => aside::set_level(call, &session),
         _ => named(call, target, Some(session)).await,
     }
 }
 
 /// Answers what both eras ask alike.
 async fn named(
-    call: Call,
+    call: &Call,
     target: &Arc<VirtualTarget>,
     session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
@@ -71,10 +71,10 @@ async fn named(
         return Err(call.unknown_method());
     }
     match call.outline.method {
-        Method::ToolsList => list::answer(&call, target, ListKind::Tools),
-        Method::PromptsList => list::answer(&call, target, ListKind::Prompts),
-        Method::ResourcesList => list::answer(&call, target, ListKind::Resources),
-        Method::TemplatesList => list::answer(&call, target, ListKind::Templates),
+        Method::ToolsList => list::answer(call, target, ListKind::Tools),
+        Method::PromptsList => list::answer(call, target, ListKind::Prompts),
+        Method::ResourcesList => list::answer(call, target, ListKind::Resources),
+        Method::TemplatesList => list::answer(call, target, ListKind::Templates),
         Method::ToolsCall => call::tool(call, target, session).await,
         Method::PromptsGet => call::prompt(call, target, session).await,
         Method::ResourcesRead => call::read(call, target, session).await,

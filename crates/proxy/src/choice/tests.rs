@@ -8,7 +8,7 @@ use routing::target::ServerTarget;
 
 use super::{choose, of_session};
 use crate::error::Error;
-use crate::opaque::DirectSession;
+use crate::opaque::{DirectSession, Unwrapped};
 use crate::stage;
 
 fn server(labels: &[&str]) -> Arc<ServerTarget> {
@@ -59,10 +59,10 @@ fn a_session_stays_with_its_version() {
     let check = |label: &str, value: Option<&str>, expected: Result<bool, &str>| {
         let identity = server.version(label).map_or(0, |version| version.identity);
         let session = DirectSession { label: label.into(), identity, session: "s".into() };
-        let chosen = of_session(&asked(value), &server, session);
+        let chosen = of_session(&asked(value), &server, Arc::new(Unwrapped::new(session, 0, Vec::new())));
         let chosen = chosen.map(|one| {
             assert_eq!(one.version.key.label.as_str(), label);
-            assert_eq!(one.session.unwrap().session, "s");
+            assert_eq!(one.session.unwrap().session.session, "s");
             one.is_fallback
         });
         assert_eq!(

@@ -56,7 +56,7 @@ impl World {
         let may_have_session = front == Front::Legacy && call.outline.method != Method::Initialize;
         let choice =
             choose_version(&self.plane, &self.server(), &call.headers, &call.principal, may_have_session)?;
-        let (head, body) = post(call, &choice).await?.into_parts();
+        let (head, body) = post(&call, &choice).await?.into_parts();
         let session = head.headers.get(SESSION_ID).map(|id| id.to_str().unwrap().to_owned());
         let bytes = body.collect().await.unwrap().to_bytes();
         let body = serde_json::from_slice(&bytes).unwrap_or_default();

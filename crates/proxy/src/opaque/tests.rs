@@ -38,7 +38,11 @@ fn everything_sealed_comes_back_whole() {
         let session = DirectSession { label: "v1".into(), identity: 7, session: id.into() };
         let text = opaque.wrap_session(&session, "/a", &ann);
         assert!(text.bytes().all(|byte| byte.is_ascii_graphic()));
-        assert_eq!(opaque.unwrap_session(&text, "/a", &ann), Some(session));
+        for _ in ["opened", "remembered"] {
+            let unwrapped = opaque.unwrap_session(&text, "/a", &ann).unwrap();
+            assert_eq!(unwrapped.session, session);
+            assert_eq!(unwrapped.header.as_ref().is_some(), !id.contains(['\n', '\u{7f}']), "{id}");
+        }
     }
     let text = opaque.mint_virtual(&session(), "/virtual/dev", &ann);
     assert!(text.starts_with("vs-"));
@@ -68,7 +72,9 @@ fn nothing_opens_for_another_caller_path_or_purpose() {
     let state = opaque.wrap_state("call", 1, &key("/a", "v1"), &ann);
     let cursor = opaque.cursor(1, 1, "/virtual/dev", &ann);
     for other in others() {
-        assert_eq!(opaque.unwrap_session(&direct, "/a", &other), None, "{other:?}");
+        assert!(opaque.unwrap_session(&direct, "/a", &other).is_none(), "{other:?}");
+        assert!(opaque.unwrap_session(&direct, "/a", &ann).is_some());
+        assert!(opaque.unwrap_session(&direct, "/a", &other).is_none(), "{other:?}, remembered for another");
         assert_eq!(opaque.read_virtual(&minted, "/virtual/dev", &other), None, "{other:?}");
         assert_eq!(opaque.unwrap_state(&state, &key("/a", "v1"), &other), None, "{other:?}");
         assert_eq!(opaque.offset(&cursor, 1, "/virtual/dev", &other), None, "{other:?}");
@@ -77,7 +83,7 @@ fn nothing_opens_for_another_caller_path_or_purpose() {
     let renewed = Principal { token: Some("another".into()), ..ann.clone() };
     assert!(opaque.unwrap_session(&direct, "/a", &renewed).is_some());
     for path in ["/b", "/a/b", "", "/virtual/dev"] {
-        assert_eq!(opaque.unwrap_session(&direct, path, &ann), None, "{path}");
+        assert!(opaque.unwrap_session(&direct, path, &ann).is_none(), "{path}");
     }
     assert_eq!(opaque.read_virtual(&minted, "/virtual/other", &ann), None);
     assert_eq!(opaque.unwrap_state(&state, &key("/a", "v2"), &ann), None);
@@ -85,7 +91,7 @@ fn nothing_opens_for_another_caller_path_or_purpose() {
     // What was sealed for one purpose is no use for another.
     let bare = minted.strip_prefix("vs-").unwrap();
     assert_eq!(opaque.read_virtual(bare, "/virtual/dev", &ann), None);
-    assert_eq!(opaque.unwrap_session(bare, "/virtual/dev", &ann), None);
+    assert!(opaque.unwrap_session(bare, "/virtual/dev", &ann).is_none());
     assert_eq!(opaque.read_virtual(&format!("vs-{direct}"), "/a", &ann), None);
     assert_eq!(opaque.offset(&state, 1, "/a:v1", &ann), None);
 }

@@ -12,7 +12,7 @@ use mcp::era::Revision;
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":7,"result":{"content":[]}}"#;
 
 /// A session with an open backend session at `backend`.
-fn errand(backend: &Scripted) -> Errand {
+fn errand(backend: &Scripted) -> Arc<Errand> {
     let mut catalog = Catalog::default();
     stage::add_server(&mut catalog, "/a", &["v1"], &backend.url, Some(Era::Legacy));
     stage::add_inventory(&mut catalog, "/a", "v1", Era::Legacy, &["find"]);

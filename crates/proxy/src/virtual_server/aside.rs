@@ -101,8 +101,8 @@ pub(crate) fn set_level(call: &Call, session: &Arc<ClientSession>) -> Result<Res
 
 /// Prepares a message to the version that `key` names, whether or not the virtual server still maps it: what
 /// runs there began before a switch.
-fn errand(call: &Call, session: &Arc<ClientSession>, key: &VersionKey) -> Option<Errand> {
+fn errand(call: &Call, session: &Arc<ClientSession>, key: &VersionKey) -> Option<Arc<Errand>> {
     let version = call.table.server(key.path.as_str())?.version(key.label.as_str())?.clone();
     let (shared, backends) = (call.plane.shared.clone(), call.plane.backends.clone());
-    Some(Errand { shared, backends, session: session.clone(), version })
+    Some(Arc::new(Errand { shared, backends, session: session.clone(), version }))
 }

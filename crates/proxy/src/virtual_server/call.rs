@@ -23,11 +23,11 @@ const MAX_READ_BYTES: usize = 16 * 1024 * 1024;
 
 /// `tools/call`: the exposed name decides.
 pub(super) async fn tool(
-    call: Call,
+    call: &Call,
     target: &Arc<VirtualTarget>,
     session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
-    let (at, name) = named(&call, call.outline.name, "name")?;
+    let (at, name) = named(call, call.outline.name, "name")?;
     let Some(tool) = target.tool(&name) else { return Err(Error::UnknownName { kind: "tool", name }) };
     admit::may(&call.table, &call.principal, &target.required_scopes, &tool.needs)?;
     let renamed = (*tool.exposed != *tool.original).then(|| Renamed {
@@ -40,11 +40,11 @@ pub(super) async fn tool(
 
 /// `prompts/get`.
 pub(super) async fn prompt(
-    call: Call,
+    call: &Call,
     target: &Arc<VirtualTarget>,
     session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
-    let (_, name) = named(&call, call.outline.name, "name")?;
+    let (_, name) = named(call, call.outline.name, "name")?;
     let owner = target.prompt_owner(&name);
     let owner = owner.ok_or(Error::UnknownName { kind: "prompt", name })?;
     let version = target.backends[owner].clone();
@@ -53,11 +53,11 @@ pub(super) async fn prompt(
 
 /// `resources/read`: the exact URI, else a template that fits, else each backend with resources in order.
 pub(super) async fn read(
-    call: Call,
+    call: &Call,
     target: &Arc<VirtualTarget>,
     session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
-    let (_, uri) = named(&call, call.outline.uri, "uri")?;
+    let (_, uri) = named(call, call.outline.uri, "uri")?;
     let owners = target.resource_owners(&uri);
     match owners[..] {
         [] => Err(Error::ResourceNotFound(uri)),
@@ -71,7 +71,7 @@ pub(super) async fn read(
 
 /// Asks one backend after the other; reading changes nothing, so asking the wrong one does no harm.
 async fn ask_in_order(
-    call: Call,
+    call: &Call,
     target: &Arc<VirtualTarget>,
     session: Option<Arc<ClientSession>>,
     owners: &[usize],
@@ -82,7 +82,7 @@ async fn ask_in_order(
     for &owner in owners {
         let version = target.backends[owner].clone();
         let again = Call { accepts: Accepts { json: true, events: false }, ..call.clone() };
-        let answer = match send(again, version, session.clone(), None).await {
+        let answer = match send(&again, version, session.clone(), None).await {
             Ok(answer) => answer,
             Err(error) => {
                 failed = failed.or(Some(error));
@@ -110,7 +110,7 @@ fn says_not_found(answer: &[u8]) -> bool {
 
 /// `completion/complete`: the owner of the prompt or template it is about.
 pub(super) async fn complete(
-    call: Call,
+    call: &Call,
     target: &Arc<VirtualTarget>,
     session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
@@ -136,11 +136,11 @@ pub(super) async fn complete(
 /// `resources/subscribe`: noted in the session once the backend took it, so that a renewed backend session
 /// hears of it again.
 pub(super) async fn subscribe(
-    call: Call,
+    call: &Call,
     target: &Arc<VirtualTarget>,
     session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
-    let (_, uri) = named(&call, call.outline.uri, "uri")?;
+    let (_, uri) = named(call, call.outline.uri, "uri")?;
     let owner = target.resource_owners(&uri).first().copied();
     let owner = owner.ok_or_else(|| Error::ResourceNotFound(uri.clone()))?;
     let version = target.backends[owner].clone();
@@ -163,11 +163,11 @@ pub(super) async fn subscribe(
 
 /// `resources/unsubscribe`: to the backend that was subscribed at.
 pub(super) async fn unsubscribe(
-    call: Call,
+    call: &Call,
     target: &Arc<VirtualTarget>,
     session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
-    let (_, uri) = named(&call, call.outline.uri, "uri")?;
+    let (_, uri) = named(call, call.outline.uri, "uri")?;
     let key = session.as_ref().and_then(|session| session.state().subscriptions.remove(&*uri));
     let subscribed = key.and_then(|key| target.backends.iter().find(|backend| backend.key == key));
     let owner = || target.resource_owners(&uri).first().map(|&owner| &target.backends[owner]);
@@ -182,7 +182,7 @@ fn named(call: &Call, span: Option<Span>, member: &str) -> Result<(Span, String)
 }
 
 async fn send(
-    call: Call,
+    call: &Call,
     version: Arc<VersionTarget>,
     session: Option<Arc<ClientSession>>,
     renamed: Option<Renamed>,

@@ -103,7 +103,7 @@ fn is_at(table: &Table, key: &VersionKey, endpoint: &Endpoint) -> bool {
 }
 
 /// Keeps one backend's stream open, until the backend says that it has none.
-async fn follow(errand: Errand) {
+async fn follow(errand: Arc<Errand>) {
     let slot = errand.session.slot(&errand.version.key);
     let mut pause = FIRST_PAUSE;
     loop {
@@ -130,7 +130,7 @@ enum Ended {
     AtOnce,
 }
 
-async fn read_stream(errand: &Errand, slot: &Slot, open: &Arc<BackendSession>) -> Ended {
+async fn read_stream(errand: &Arc<Errand>, slot: &Slot, open: &Arc<BackendSession>) -> Ended {
     let mut renewed = pin!(slot.renewed.notified());
     renewed.as_mut().enable();
     if !slot.current().is_some_and(|now| Arc::ptr_eq(&now, open)) {
@@ -162,7 +162,7 @@ async fn read_stream(errand: &Errand, slot: &Slot, open: &Arc<BackendSession>) -
     }
 }
 
-async fn pass_all(errand: &Errand, mut reply: Reply) -> Ended {
+async fn pass_all(errand: &Arc<Errand>, mut reply: Reply) -> Ended {
     let relay = Relay { errand: Some(errand.clone()), ..Relay::untouched() };
     let mut decoder = sse::Decoder::new(MAX_EVENT_BYTES);
     let mut ended = Ended::AtOnce;

@@ -56,7 +56,7 @@ impl World {
         session: Option<&str>,
         message: &Value,
     ) -> Result<(u16, Option<String>, Value), Error> {
-        let answer = legacy(self.call(session, message), &self.target()).await?;
+        let answer = legacy(&self.call(session, message), &self.target()).await?;
         let (head, body) = answer.into_parts();
         let id = head.headers.get("mcp-session-id").map(|id| id.to_str().unwrap().to_owned());
         let bytes = body.collect().await.unwrap().to_bytes();
@@ -73,7 +73,7 @@ impl World {
     async fn modern(&self, method: &str, params: Value) -> Result<Value, Error> {
         let message = request(method, params).to_string();
         let call = stage::call(&self.plane, &caller("ann"), Front::Modern, &message);
-        let body = modern(call, &self.target()).await?.into_body();
+        let body = modern(&call, &self.target()).await?.into_body();
         Ok(serde_json::from_slice(&body.collect().await.unwrap().to_bytes()).unwrap_or_default())
     }
 }
@@ -127,10 +127,10 @@ async fn a_session_is_needed_known_and_ones_own() {
     assert_eq!(tool_names(&world.send(Some(&session), &list).await.unwrap().2), ["one"]);
     let theirs = stage::call(&world.plane, &caller("bob"), Front::Legacy, &list.to_string());
     let theirs = Call { headers: named(Some(&session)), ..theirs };
-    assert!(matches!(legacy(theirs, &world.target()).await, Err(Error::SessionUnknown)));
+    assert!(matches!(legacy(&theirs, &world.target()).await, Err(Error::SessionUnknown)));
     let mut twice = world.call(Some(&session), &list);
     twice.headers.append("mcp-session-id", session.parse().unwrap());
-    assert!(matches!(legacy(twice, &world.target()).await, Err(Error::Ambiguous { .. })));
+    assert!(matches!(legacy(&twice, &world.target()).await, Err(Error::Ambiguous { .. })));
     // Memory is not needed for a session to be known.
     let elsewhere = World { plane: stage::plane(&world.catalog), catalog: world.catalog.clone() };
     assert_eq!(tool_names(&elsewhere.send(Some(&session), &list).await.unwrap().2), ["one"]);

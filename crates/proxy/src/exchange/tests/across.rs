@@ -90,7 +90,7 @@ async fn a_modern_client_that_closes_cancels_what_has_no_answer_yet() {
         Front::Modern,
         &modern(8, "progress", json!({})).to_string(),
     );
-    let exchange = Exchange { call, version: world.version.clone(), session: None, renamed: None };
+    let exchange = Exchange { call: &call, version: world.version.clone(), session: None, renamed: None };
     let mut body = run(exchange).await.unwrap().into_body();
     let mut seen = String::new();
     while !seen.contains("\"id\":8") {
@@ -228,7 +228,7 @@ async fn a_renamed_tool_is_renamed_in_body_and_header() {
         let edit = Edit { at, with: Bytes::from_static(b"\"echo\"") };
         let renamed = Some(Renamed { edit, original: "echo".into() });
         let session = (front == Front::Legacy).then(|| world.session.clone());
-        let exchange = Exchange { call, version: world.version.clone(), session, renamed };
+        let exchange = Exchange { call: &call, version: world.version.clone(), session, renamed };
         let answer = told(run(exchange).await.unwrap()).await;
         assert_eq!(answer.echoed()["arguments"], json!({ "name": "alias" }), "{front:?}");
         let seen = backend.calls().pop().unwrap();
