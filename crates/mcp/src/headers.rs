@@ -51,13 +51,24 @@ pub enum Wanted<'a> {
 ///
 /// Source: RFC 9110, section 12.5.1.
 pub fn accepts(headers: &HeaderMap) -> Accepts {
+    let both = Accepts { json: true, events: true };
+    let mut lines = headers.get_all(ACCEPT).iter();
+    match (lines.next().map(HeaderValue::as_bytes), lines.next()) {
+        (None, _) => return both,
+        // As nearly every client writes it.
+        (Some(b"application/json, text/event-stream" | b"text/event-stream, application/json"), None) => {
+            return both;
+        }
+        (Some(b"application/json"), None) => return Accepts { json: true, events: false },
+        _ => {}
+    }
     let mut ranges = Vec::new();
     for line in headers.get_all(ACCEPT) {
         ranges
             .extend(line.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(is_not_empty));
     }
     if ranges.is_empty() {
-        return Accepts { json: true, events: true };
+        return both;
     }
     Accepts {
         json: takes(&ranges, [b"application/json", b"application/*"]),
@@ -69,6 +80,9 @@ pub fn accepts(headers: &HeaderMap) -> Accepts {
 pub fn is_json(headers: &HeaderMap) -> bool {
     let mut lines = headers.get_all(CONTENT_TYPE).iter();
     let (Some(line), None) = (lines.next(), lines.next()) else { return false };
+    if line == "application/json" {
+        return true;
+    }
     let mut parts = line.as_bytes().split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
     parts.next().is_some_and(|essence| essence.eq_ignore_ascii_case(b"application/json"))
         && parts.filter_map(|part| parameter(part, b"charset")).all(is_utf8)

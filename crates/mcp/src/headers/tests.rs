@@ -22,6 +22,10 @@ fn reads_accept() {
     check(&[" , "], true, true);
     check(&["*/*"], true, true);
     check(&["application/json, text/event-stream"], true, true);
+    check(&["text/event-stream, application/json"], true, true);
+    check(&["application/json"], true, false);
+    check(&["application/json", "application/json"], true, false);
+    check(&["application/json", "*/*;q=0"], true, false);
     check(&["application/json", "text/event-stream"], true, true);
     check(&["Application/JSON;q=0.5"], true, false);
     check(&["application/*"], true, false);
