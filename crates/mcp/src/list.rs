@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::message::{Span, elements, members, pick, quote, text};
+use crate::message::{Span, members, pick, quote, rows, text};
 use crate::method::Method;
 use crate::rewrite::{Edit, splice};
 
@@ -77,13 +77,12 @@ impl ListKind {
 pub fn read(result: &[u8], kind: ListKind) -> Option<Listed> {
     let [list, next_cursor] = pick(result, [kind.member(), "nextCursor"])?;
     let list = list?;
-    let entry = |span: Span| {
-        let json = span.shifted(list.start);
-        let found = pick(json.of(result), [kind.key(), "description"]).unwrap_or_default();
-        let [key, description] = found.map(|span| span.map(|span| span.shifted(json.start)));
-        Entry { json, key: key.filter(|key| is_string(*key, result)), description }
+    let entry = |(json, [key, description]): (Span, [Option<Span>; 2])| {
+        let shifted = |span: Span| span.shifted(list.start);
+        let key = key.map(shifted).filter(|key| is_string(*key, result));
+        Entry { json: shifted(json), key, description: description.map(shifted) }
     };
-    let items = elements(list.of(result))?.into_iter().map(entry).collect();
+    let items = rows(list.of(result), [kind.key(), "description"])?.into_iter().map(entry).collect();
     Some(Listed { items, next_cursor: next_cursor.filter(|cursor| is_string(*cursor, result)) })
 }
 

@@ -3,13 +3,17 @@
 mod envelope;
 mod json;
 mod malformed;
+mod scanner;
+mod span;
 
 use crate::method::Method;
 use envelope::Envelope;
-use json::{first_byte, plain};
+use scanner::Scanner;
 
-pub use json::{Span, elements, member, members, pick, quote, text};
+pub(crate) use json::rows;
+pub use json::{elements, member, members, pick, quote, text};
 pub use malformed::Malformed;
+pub use span::Span;
 
 /// Deepest nesting of arrays and objects that is read; what many JSON readers behind us accept.
 pub const MAX_DEPTH: usize = 128;
@@ -65,16 +69,11 @@ impl Outline {
     /// Members we do not route by may have any value, and may come twice. `params.arguments` and its kind
     /// are checked to be JSON and otherwise left alone.
     pub fn read(body: &[u8]) -> Result<Outline, Malformed> {
-        let text = std::str::from_utf8(body).map_err(|_| Malformed::NotUtf8)?;
-        if u32::try_from(body.len()).is_err() {
-            return Err(Malformed::Invalid("the body is longer than 4 GiB".into(), None));
+        let mut envelope = Envelope::default();
+        match Scanner::new(body).map(|mut scanner| (envelope.read(&mut scanner), scanner.deepest())) {
+            Some((Ok(()), 0..=MAX_DEPTH)) => outline(body, &envelope),
+            _ => Err(no_message(body)),
         }
-        if nests_too_deep(body) {
-            return Err(Malformed::TooDeep);
-        }
-        let Some((_, b'{')) = first_byte(body, 0) else { return Err(not_an_object(text)) };
-        let envelope = Envelope::read(text).map_err(|error| Malformed::NotJson(error.to_string()))?;
-        outline(text, &envelope)
     }
 }
 
@@ -111,23 +110,29 @@ impl Meta {
     }
 }
 
-/// Checks what the envelope holds and turns slices into spans.
-fn outline(text: &str, envelope: &Envelope<'_>) -> Result<Outline, Malformed> {
+/// Checks what the envelope holds.
+fn outline(body: &[u8], envelope: &Envelope) -> Result<Outline, Malformed> {
+    let begins =
+        |span: Span, with: fn(u8) -> bool| body.get(span.start as usize).is_some_and(|byte| with(*byte));
+    let is_string = |span: Span| begins(span, |byte| byte == b'"');
+    let is_object = |span: Span| begins(span, |byte| byte == b'{');
+    let is_number = |span: Span| begins(span, |byte| byte == b'-' || byte.is_ascii_digit());
+    let is_null = |span: Span| begins(span, |byte| byte == b'n');
+
     let id = envelope.id.filter(|_| envelope.duplicate != Some("id"));
-    let invalid = |reason: &str| {
-        let id = id.filter(|id| is_string(id) || is_number(id)).map(Box::from);
-        Err(Malformed::Invalid(reason.into(), id))
+    let raw_id = || {
+        let raw = id.filter(|id| is_string(*id) || is_number(*id))?.of(body);
+        std::str::from_utf8(raw).ok().map(Box::from)
     };
+    let invalid = |reason: &str| Err(Malformed::Invalid(reason.into(), raw_id()));
     if let Some(name) = envelope.duplicate {
-        let id = id.filter(|id| is_string(id) || is_number(id)).map(Box::from);
-        return Err(Malformed::Duplicate(name, id));
+        return Err(Malformed::Duplicate(name, raw_id()));
     }
-    match envelope.jsonrpc {
-        Some(version) if is_string(version) && plain(version).as_deref() == Some("2.0") => {}
-        Some(_) => return invalid("jsonrpc is not \"2.0\""),
-        None => return invalid("jsonrpc is missing"),
+    let Some(version) = envelope.jsonrpc else { return invalid("jsonrpc is missing") };
+    if version.of(body) != b"\"2.0\"" && text(version.of(body)).as_deref() != Some("2.0") {
+        return invalid("jsonrpc is not \"2.0\"");
     }
-    if id.is_some_and(|id| !is_string(id) && !is_number(id) && id != "null") {
+    if id.is_some_and(|id| !is_string(id) && !is_number(id) && !is_null(id)) {
         return invalid("id is neither a string nor a number");
     }
     if envelope.params.is_some_and(|params| !is_object(params)) {
@@ -135,12 +140,12 @@ fn outline(text: &str, envelope: &Envelope<'_>) -> Result<Outline, Malformed> {
     }
     // Some libraries write the member that does not apply as null.
     let (result, error) = match (envelope.result, envelope.error) {
-        (Some(result), Some("null")) => (Some(result), None),
-        (Some("null"), Some(error)) => (None, Some(error)),
+        (Some(result), Some(error)) if is_null(error) => (Some(result), None),
+        (Some(result), Some(error)) if is_null(result) => (None, Some(error)),
         both => both,
     };
     let kind = match (envelope.method, result, error) {
-        (Some(_), None, None) if id == Some("null") => return invalid("id is null in a request"),
+        (Some(_), None, None) if id.is_some_and(is_null) => return invalid("id is null in a request"),
         (Some(method), None, None) if !is_string(method) => return invalid("method is not a string"),
         (Some(_), None, None) if id.is_some() => Kind::Request,
         (Some(_), None, None) => Kind::Notification,
@@ -151,51 +156,51 @@ fn outline(text: &str, envelope: &Envelope<'_>) -> Result<Outline, Malformed> {
         (None, None, Some(error)) if !is_object(error) => return invalid("error is not an object"),
         (None, ..) => Kind::Response,
     };
-    let span = |part: &str| Span::locate(text, part);
-    let string = |part: Option<&str>| part.filter(|part| is_string(part)).map(span);
+    let string = |part: Option<Span>| part.filter(|part| is_string(*part));
     Ok(Outline {
         kind,
-        id: id.map(span),
-        method: envelope.method.and_then(plain).map_or(Method::Other, |name| Method::parse(&name)),
-        method_name: envelope.method.map(span),
-        params: envelope.params.map(span),
+        id,
+        method: envelope.method.map_or(Method::Other, |name| method(name.of(body))),
+        method_name: envelope.method,
+        params: envelope.params,
         name: string(envelope.name),
         uri: string(envelope.uri),
         task_id: string(envelope.task_id),
         cursor: string(envelope.cursor),
-        meta: envelope.meta.filter(|meta| is_object(meta)).map(span),
+        meta: envelope.meta.filter(|meta| is_object(*meta)),
         request_state: string(envelope.request_state),
-        result: result.map(span),
-        error: error.map(span),
+        result,
+        error,
     })
 }
 
-fn is_string(raw: &str) -> bool {
-    raw.starts_with('"')
-}
-
-fn is_number(raw: &str) -> bool {
-    raw.starts_with(|first: char| first == '-' || first.is_ascii_digit())
-}
-
-fn is_object(raw: &str) -> bool {
-    raw.starts_with('{')
-}
-
-/// Says what is wrong with a body that does not begin like an object.
-fn not_an_object(text: &str) -> Malformed {
-    match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-        Err(error) => Malformed::NotJson(error.to_string()),
-        Ok(_) if matches!(first_byte(text.as_bytes(), 0), Some((_, b'['))) => Malformed::Batch,
-        Ok(_) => Malformed::NotObject,
+/// Finds the method of a raw name. A name that is in the table as it stands needs no decoding.
+fn method(raw: &[u8]) -> Method {
+    let inside = raw.get(1..raw.len() - 1).unwrap_or_default();
+    match Method::of(inside) {
+        Method::Other if memchr::memchr(b'\\', inside).is_some() => {
+            text(raw).map_or(Method::Other, |name| Method::parse(&name))
+        }
+        method => method,
     }
 }
 
-/// Tells whether arrays and objects nest deeper than `MAX_DEPTH`. Counting the brackets is cheap and nearly
-/// always enough; strings are told apart only where it is not.
-fn nests_too_deep(body: &[u8]) -> bool {
-    let openings = body.iter().filter(|byte| matches!(byte, b'{' | b'[')).count();
-    openings > MAX_DEPTH && depth(body) > MAX_DEPTH
+/// Says why a body is not one object that nests as deep as we read. It is read again for that, by a reader that
+/// can tell where it ceases to be JSON.
+#[cold]
+fn no_message(body: &[u8]) -> Malformed {
+    let Ok(text) = std::str::from_utf8(body) else { return Malformed::NotUtf8 };
+    if u32::try_from(body.len()).is_err() {
+        return Malformed::Invalid("the body is longer than 4 GiB".into(), None);
+    }
+    if depth(body) > MAX_DEPTH {
+        return Malformed::TooDeep;
+    }
+    match serde_json::from_str::<serde::de::IgnoredAny>(text) {
+        Err(error) => Malformed::NotJson(error.to_string()),
+        Ok(_) if body.trim_ascii_start().starts_with(b"[") => Malformed::Batch,
+        Ok(_) => Malformed::NotObject,
+    }
 }
 
 /// Returns the depth of nesting, counted until it passes `MAX_DEPTH`. In bytes that are not JSON the number

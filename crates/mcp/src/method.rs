@@ -55,7 +55,12 @@ pub enum Mirrored {
 impl Method {
     /// Finds the method of a decoded name; `Other` where it is not in the table.
     pub fn parse(name: &str) -> Method {
-        TABLE.iter().find(|(_, known)| *known == name).map_or(Method::Other, |(method, _)| *method)
+        Method::of(name.as_bytes())
+    }
+
+    /// Finds the method of a decoded name in bytes.
+    pub(crate) fn of(name: &[u8]) -> Method {
+        TABLE.iter().find(|(_, known)| known.as_bytes() == name).map_or(Method::Other, |(method, _)| *method)
     }
 
     /// Returns the name on the wire, empty for `Other`.
