@@ -3,13 +3,25 @@
 
 use libfuzzer_sys::fuzz_target;
 use mcp::list::{ListKind, read, renamed};
-use mcp::message::{members, text};
+use mcp::message::{elements, member, members, pick, text};
 use serde::de::IgnoredAny;
 
 fuzz_target!(|bytes: &[u8]| {
     for kind in ListKind::ALL {
         let Some(listed) = read(bytes, kind) else { continue };
+        let [list] = pick(bytes, [kind.member()]).expect("a list in what is no object");
+        let items: Vec<_> = listed.items.iter().map(|item| item.json.of(bytes)).collect();
+        let list = list.expect("a list that is absent").of(bytes);
+        let elements: Vec<_> = elements(list).expect("a list").iter().map(|span| span.of(list)).collect();
+        assert_eq!(items, elements);
         for item in &listed.items {
+            let json = item.json.of(bytes);
+            let found = |key| member(json, key).map(|span| span.of(json));
+            assert_eq!(
+                item.key.map(|key| key.of(bytes)),
+                found(kind.key()).filter(|key| key.starts_with(b"\""))
+            );
+            assert_eq!(item.description.map(|words| words.of(bytes)), found("description"));
             for span in [Some(item.json), item.key, item.description].into_iter().flatten() {
                 serde_json::from_slice::<IgnoredAny>(span.of(bytes)).expect("a span that is no value");
             }
