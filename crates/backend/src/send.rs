@@ -37,7 +37,7 @@ impl Backends {
         deadline: Instant,
     ) -> Result<Response<Reply>, Error> {
         if let Some(command) = endpoint.command() {
-            // Apart, so that the future of a request over HTTP stays small.
+            // Apart, as all that is not the commonest, so that the future of a request stays small.
             return Box::pin(self.settings.stdio.send(command, outgoing, &self.settings, deadline)).await;
         }
         let route = self.route(endpoint, now)?;
@@ -50,15 +50,26 @@ impl Backends {
             }
         }
         if let Some(shared) = route.host.shared() {
-            match self.on_shared(&route, shared, outgoing, deadline).await {
+            match Box::pin(self.on_shared(&route, shared, outgoing, deadline)).await {
                 Ok(response) => return Ok(response),
                 Err(Failed::Lost(error)) => return Err(error),
                 Err(Failed::HandedBack(back)) => outgoing = back,
             }
         }
+        Box::pin(self.on_new(&route, outgoing, now, deadline)).await
+    }
+
+    /// Sends on a connection that is opened for it.
+    async fn on_new(
+        &self,
+        route: &Route,
+        outgoing: Outgoing,
+        now: Instant,
+        deadline: Instant,
+    ) -> Result<Response<Reply>, Error> {
         let sent = match self.open(&route.host, deadline.min(now + self.settings.connect)).await? {
-            Opened::Line(line) => self.on_line(&route, line, outgoing, deadline).await,
-            Opened::Shared(shared) => self.on_shared(&route, shared, outgoing, deadline).await,
+            Opened::Line(line) => self.on_line(route, line, outgoing, deadline).await,
+            Opened::Shared(shared) => self.on_shared(route, shared, outgoing, deadline).await,
         };
         sent.map_err(|failed| match failed {
             Failed::Lost(error) => error,
