@@ -11,6 +11,7 @@ use routing::Table;
 use routing::target::Target;
 
 use crate::error::Error;
+use crate::inbound;
 use crate::shared::{Settings, Shared};
 
 /// Stands in the configuration for every host name: for a gateway that is reached under names it does not know.
@@ -22,7 +23,7 @@ pub(crate) fn check_host(
     headers: &HeaderMap,
     settings: &Settings,
 ) -> Result<(), Error> {
-    let host = host.and_then(|host| host.to_str().ok()).ok_or(Error::ForeignHost)?;
+    let host = host.and_then(inbound::ascii).ok_or(Error::ForeignHost)?;
     let name = host_name(host).ok_or(Error::ForeignHost)?;
     let is_any = settings.allowed_hosts.iter().any(|allowed| allowed == ANY);
     if !is_any && !is_ours(name, settings) {
@@ -66,7 +67,10 @@ fn host_name(authority: &str) -> Option<&str> {
             let is_address = inner[..end].bytes().all(|b| b.is_ascii_hexdigit() || matches!(b, b':' | b'.'));
             is_address.then(|| authority.split_at(end + 2))?
         }
-        None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
+        None => {
+            let colon = authority.bytes().position(|byte| byte == b':');
+            authority.split_at(colon.unwrap_or(authority.len()))
+        }
     };
     let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'[' | b']' | b':');
     let is_port = port.is_empty()
@@ -99,7 +103,7 @@ pub(crate) fn caller(
     if values.next().is_some() {
         return Err(Error::Unauthorized("Authorization was sent twice"));
     }
-    let bearer = value.to_str().ok().and_then(bearer);
+    let bearer = inbound::ascii(value).and_then(bearer);
     let bearer = bearer.ok_or(Error::Unauthorized("Authorization is not of the form: Bearer <token>"))?;
     let principal = shared.authenticator.authenticate(bearer, Timestamp::now());
     let principal = principal.map_err(|_| Error::Unauthorized("the token is not valid, or no longer"))?;

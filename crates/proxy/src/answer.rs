@@ -57,7 +57,8 @@ pub(crate) async fn to_client(
         let own = expected.relay.restore.as_ref().map(|restore| restore.own.clone());
         expected.relay.awaited = own.or_else(|| expected.id.map(Bytes::copy_from_slice));
     }
-    if !matches!(content(&head.headers), Content::Events) {
+    let content = content(&head.headers);
+    if !matches!(content, Content::Events) {
         // The backend is done with the request, whatever its answer is worth.
         expected.hold.cancels = None;
     }
@@ -68,12 +69,14 @@ pub(crate) async fn to_client(
     if head.status.is_redirection() {
         return unusable(format!("it redirected with HTTP {}", head.status.as_u16()));
     }
-    match content(&head.headers) {
+    match content {
         Content::Json => json(head.status, back, expected).await,
-        Content::Events if head.status.is_success() && expected.id.is_some() => events(back, expected).await,
+        Content::Events if head.status.is_success() && expected.id.is_some() => {
+            Box::pin(events(back, expected)).await
+        }
         _ if expected.id.is_none() && head.status.is_success() => Ok(reply::empty(StatusCode::ACCEPTED)),
         Content::Other if head.status.is_client_error() && expected.is_untouched => {
-            Ok(in_its_own_words(&head, back).await)
+            Ok(Box::pin(in_its_own_words(&head, back)).await)
         }
         _ => unusable(format!("it answered HTTP {} without MCP in it", head.status.as_u16())),
     }
@@ -96,11 +99,12 @@ enum Content {
 }
 
 fn content(headers: &HeaderMap) -> Content {
-    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = value.split(';').next().unwrap_or_default().trim();
-    if essence.eq_ignore_ascii_case("application/json") {
+    let value = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let end = memchr::memchr(b';', value).unwrap_or(value.len());
+    let essence = value[..end].trim_ascii();
+    if essence.eq_ignore_ascii_case(b"application/json") {
         Content::Json
-    } else if essence.eq_ignore_ascii_case("text/event-stream") {
+    } else if essence.eq_ignore_ascii_case(b"text/event-stream") {
         Content::Events
     } else {
         Content::Other
@@ -134,10 +138,19 @@ async fn json(status: StatusCode, back: Back, expected: Expected<'_>) -> Result<
         Back::Read(bytes) => return whole_to_client(status, bytes.into(), expected),
         Back::Coming(reply) => reply,
     };
-    let (mut begun, mut reply) = match whole(reply, MAX_WHOLE_BYTES).await.map_err(failed)? {
-        Whole::Read(bytes) => return whole_to_client(status, bytes.into(), expected),
-        Whole::Begun(begun, reply) => (begun, reply),
-    };
+    match whole(reply, MAX_WHOLE_BYTES).await.map_err(failed)? {
+        Whole::Read(bytes) => whole_to_client(status, bytes.into(), expected),
+        Whole::Begun(begun, reply) => Box::pin(long_json(status, begun, reply, expected)).await,
+    }
+}
+
+async fn long_json(
+    status: StatusCode,
+    mut begun: Bytes,
+    mut reply: Reply,
+    expected: Expected<'_>,
+) -> Result<Response<Body>, Error> {
+    let failed = |error: backend::Error| Error::of_backend(expected.server, &error);
     let relay = &expected.relay;
     if relay.restore.is_some() || relay.awaited.is_some() {
         let is_enough = |begun: &[u8]| id::find(begun).is_some();

@@ -116,7 +116,7 @@ async fn in_session(
     };
     let is_changed = own.is_some();
     let upstream_id = own.unwrap_or_else(|| clients.clone());
-    let ticket = is_bridged.then(|| resume::ticket(call, &version));
+    let ticket = is_bridged.then(|| Box::new(resume::ticket(call, &version)));
     let cancels = is_bridged.then(|| (errand.clone(), upstream_id.clone()));
     // A parked call goes on under the id of another request, so its own must be known.
     let restore = (is_changed || is_bridged).then(|| RestoreId { own: upstream_id, clients });

@@ -115,7 +115,7 @@ impl Errand {
             None => {
                 slot.forget(&open);
                 let open = self.open(&slot).await?;
-                let again = self.once(&open, headers_of(&carried), body).await?;
+                let again = Box::pin(self.once(&open, headers_of(&carried), body)).await?;
                 again.ok_or_else(|| self.unusable("it forgot a session that it had just opened"))
             }
         }
@@ -137,7 +137,8 @@ impl Errand {
         if parts.status == StatusCode::NOT_FOUND {
             return Ok(None);
         }
-        let refusal = read_refusal(reply).await.map_err(|error| Error::of_backend(self.server(), &error))?;
+        let refusal =
+            Box::pin(read_refusal(reply)).await.map_err(|error| Error::of_backend(self.server(), &error))?;
         Ok((!is_about_session(&refusal)).then(|| Response::from_parts(parts, Back::Read(refusal))))
     }
 
@@ -155,9 +156,14 @@ impl Errand {
     /// Returns the backend session, greeting the backend first where there is none. Many calls at once
     /// greet once, and fail together.
     pub(crate) async fn open(&self, slot: &Slot) -> Result<Arc<BackendSession>, Error> {
-        if let Some(open) = self.opened(slot) {
-            return Ok(open);
+        match self.opened(slot) {
+            Some(open) => Ok(open),
+            // Boxed, as is all here that is seldom: the future of a call is moved while it is made.
+            None => Box::pin(self.greet(slot)).await,
         }
+    }
+
+    async fn greet(&self, slot: &Slot) -> Result<Arc<BackendSession>, Error> {
         let failures = slot.failures();
         let _alone = slot.opening.lock().await;
         if let Some(open) = self.opened(slot) {

@@ -21,7 +21,7 @@ pub(crate) struct Hold {
     /// Whom to tell, and of which id, when the client of the modern era goes away: there it is a cancellation.
     pub(crate) cancels: Option<(Arc<Errand>, Bytes)>,
     /// What the call must show to go on after a question; `None` where it cannot be asked.
-    pub(crate) ticket: Option<Ticket>,
+    pub(crate) ticket: Option<Box<Ticket>>,
 }
 
 /// What a call must show again to go on: who it is of and what it asked.

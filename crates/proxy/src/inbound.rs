@@ -5,7 +5,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body::Body;
 use http_body_util::BodyExt;
 use mcp::era::Revision;
@@ -120,7 +120,12 @@ pub(crate) fn session_id(headers: &HeaderMap) -> Result<Option<&str>, Error> {
     if values.next().is_some() {
         return Err(Error::Ambiguous { header: "Mcp-Session-Id" });
     }
-    first.to_str().map(Some).map_err(|_| Error::SessionUnknown)
+    ascii(first).map(Some).ok_or(Error::SessionUnknown)
+}
+
+/// Returns a value's text, as `HeaderValue::to_str` does, but for long values in a fraction of the time.
+pub(crate) fn ascii(value: &HeaderValue) -> Option<&str> {
+    std::str::from_utf8(value.as_bytes()).ok().filter(|text| text.is_ascii())
 }
 
 /// Says whether a request without a message names a revision of the modern era.
@@ -155,7 +160,7 @@ fn single<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
     shown: &str,
-) -> Result<Option<&'a http::HeaderValue>, Error> {
+) -> Result<Option<&'a HeaderValue>, Error> {
     let mut values = headers.get_all(name).iter();
     let first = values.next();
     if values.next().is_some() {

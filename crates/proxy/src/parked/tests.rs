@@ -30,7 +30,7 @@ async fn parked_call() -> ParkedCall {
     ParkedCall {
         reply,
         decoder: Decoder::new(100),
-        hold: Hold { airborne: None, patience: None, cancels: None, ticket: Some(ticket) },
+        hold: Hold { airborne: None, patience: None, cancels: None, ticket: Some(Box::new(ticket)) },
         relay: Relay::untouched(),
         open: vec![(Bytes::from_static(b"1"), question)],
     }
