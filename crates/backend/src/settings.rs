@@ -60,7 +60,7 @@ impl Settings {
     }
 
     /// Returns the longest wait for one step of a handshake with a backend: a command has to start first.
-    pub(crate) fn probe_of(&self, endpoint: &Endpoint) -> Duration {
+    pub fn probe_of(&self, endpoint: &Endpoint) -> Duration {
         match endpoint.command() {
             Some(_) => self.probe.max(self.stdio.limits().start),
             None => self.probe,

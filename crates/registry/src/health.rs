@@ -25,6 +25,9 @@ const MIN_TICK: Duration = Duration::from_millis(20);
 /// Longest time for one probe, with both eras tried.
 const PROBE_DEADLINE: Duration = Duration::from_secs(15);
 
+/// How many times longer a command is left alone between probes: one of the older revisions is started for each.
+const PATIENCE_WITH_COMMANDS: u32 = 10;
+
 /// What the last probe of each version found.
 #[derive(Default)]
 pub(crate) struct Board {
@@ -139,7 +142,8 @@ impl Registry {
                         Err(error) => error.id(),
                     };
                     if let Some(key) = running.remove(&id) {
-                        schedule.ended(key, Instant::now() + self.spread(0.9, 0.2));
+                        let pause = self.spread(0.9, 0.2) * self.patience_with(&key);
+                        schedule.ended(key, Instant::now() + pause);
                     }
                 }
                 () = reached(next) => {}
@@ -175,6 +179,12 @@ impl Registry {
         self.parts.settings.probe_every.mul_f64(least + more * chance)
     }
 
+    /// Returns how many times longer than usual a version is left alone between probes.
+    fn patience_with(&self, key: &VersionKey) -> u32 {
+        let is_command = self.endpoint(key).is_some_and(|endpoint| endpoint.command().is_some());
+        if is_command { PATIENCE_WITH_COMMANDS } else { 1 }
+    }
+
     async fn probe(self: &Arc<Self>, key: &VersionKey) {
         let Some(endpoint) = self.endpoint(key) else { return };
         let known = self.catalog().inventory(&key.path, &key.label).cloned();
@@ -193,10 +203,12 @@ impl Registry {
     async fn greet(&self, key: &VersionKey, endpoint: &Endpoint, known: &Inventory) -> bool {
         let began = Instant::now();
         let learning = self.parts.backends.learn(endpoint, endpoint.pinned_era);
-        let learnt = match tokio::time::timeout(PROBE_DEADLINE, learning).await {
+        // In three steps at most, where both eras are tried.
+        let within = PROBE_DEADLINE.max(3 * self.parts.backends.settings().probe_of(endpoint));
+        let learnt = match tokio::time::timeout(within, learning).await {
             Ok(Ok(learnt)) => Ok(learnt),
             Ok(Err(error)) => Err(error.reason()),
-            Err(_) => Err(format!("no answer within {} s", PROBE_DEADLINE.as_secs())),
+            Err(_) => Err(format!("no answer within {} s", within.as_secs())),
         };
         metrics::probed("probe", learnt.is_ok(), began.elapsed());
         let (era, capabilities, reported) = match learnt {

@@ -45,11 +45,11 @@ pub(crate) struct Document {
     active_version_id: Option<String>,
     /// What it does.
     description: String,
-    /// Where its backend listens.
+    /// Where its backend listens; or `stdio:` and the name of a command of the configuration.
     proxy_pass_url: String,
-    /// Always `["streamable-http"]`.
+    /// The same as `transport`, as a list.
     supported_transports: [&'static str; 1],
-    /// Always `streamable-http`.
+    /// `streamable-http` or `stdio`.
     transport: &'static str,
     /// `none`, `bearer`, `basic` or `api_key`. The credential itself is never shown.
     auth_scheme: &'static str,
@@ -152,8 +152,8 @@ impl Document {
             active_version_id: (!is_active).then(|| server.path.to_string()),
             description: version.description.clone(),
             proxy_pass_url: version.endpoint.url.to_string(),
-            supported_transports: ["streamable-http"],
-            transport: "streamable-http",
+            supported_transports: [version.endpoint.transport().as_str()],
+            transport: version.endpoint.transport().as_str(),
             auth_scheme: scheme_of(headers),
             has_credentials: !headers.is_empty(),
             header_names: headers.iter().map(|header| header.name.clone()).collect(),

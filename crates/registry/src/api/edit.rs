@@ -1,11 +1,12 @@
 //! What a registration or an edit says of a server and of a version, checked field by field.
 
+mod backend_url;
 mod credential;
 
 use std::sync::Arc;
 
 use catalog::access::Scope;
-use catalog::endpoint::{AddressRule, Endpoint, Era};
+use catalog::endpoint::{Endpoint, Era};
 use catalog::error::Invalid;
 use catalog::name::VersionLabel;
 use catalog::server::{Server, Status, Version, Visibility};
@@ -13,6 +14,7 @@ use catalog::time::Timestamp;
 use url::Url;
 
 use super::fields::Fields;
+use crate::Parts;
 use credential::CredentialEdit;
 pub(super) use credential::scheme_of;
 
@@ -90,14 +92,12 @@ impl ServerEdit {
 
 impl VersionEdit {
     /// Reads the members of a body that belong to a version.
-    pub(super) fn read(fields: &mut Fields, rule: AddressRule) -> Self {
-        let url = fields.text("proxy_pass_url", MAX_TEXT_BYTES);
-        let url = url.and_then(|text| fields.checked(Endpoint::parse_url("proxy_pass_url", &text, rule)));
+    pub(super) fn read(fields: &mut Fields, parts: &Parts) -> Self {
+        let url = backend_url::read(fields, parts);
         let status = fields.text("status", MAX_TEXT_BYTES).and_then(|text| {
             let reason = format!("{text:?} is none of stable, beta, deprecated");
             fields.checked(Status::parse(&text).ok_or_else(|| Invalid::new("status", reason)))
         });
-        check_transport(fields);
         Self {
             url,
             description: fields.prose("description"),
@@ -153,6 +153,7 @@ impl VersionEdit {
         set(&mut endpoint.url, self.url);
         set(&mut endpoint.pinned_era, self.era);
         self.credential.apply(&mut endpoint.headers)?;
+        backend_url::check(&endpoint)?;
         if endpoint != *version.endpoint {
             next.endpoint = Arc::new(endpoint);
         }
@@ -224,17 +225,6 @@ fn read_era(fields: &mut Fields) -> Option<Option<Era>> {
         other => {
             fields.fault("protocol_era", format!("{other:?} is none of auto, legacy, modern"));
             None
-        }
-    }
-}
-
-/// Refuses transports that do not lead over HTTP streaming, the one transport spoken here.
-fn check_transport(fields: &mut Fields) {
-    let is_spoken = |word: &str| matches!(word, "streamable-http" | "streamable_http" | "http" | "auto");
-    for name in ["supported_transports", "transport"] {
-        let Some(words) = fields.words(name, MAX_WORDS, MAX_WORD_BYTES) else { continue };
-        if !words.is_empty() && !words.iter().any(|word| is_spoken(word)) {
-            fields.fault(name, format!("{} is not supported; use streamable-http", words.join(", ")));
         }
     }
 }

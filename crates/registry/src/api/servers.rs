@@ -141,7 +141,7 @@ async fn edit(
     mut fields: Fields,
 ) -> Result<Tagged<Document>, Problem> {
     let shared = ServerEdit::read(&mut fields);
-    let own = VersionEdit::read(&mut fields, registry.parts.settings.address_rule);
+    let own = VersionEdit::read(&mut fields, &registry.parts);
     fields.refuse_rest();
     let faults = fields.into_faults();
     let now = Timestamp::now();

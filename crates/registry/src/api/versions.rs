@@ -206,7 +206,7 @@ async fn edit(
     if_match: IfMatch,
     mut fields: Fields,
 ) -> Result<Tagged<Document>, Problem> {
-    let own = VersionEdit::read(&mut fields, registry.parts.settings.address_rule);
+    let own = VersionEdit::read(&mut fields, &registry.parts);
     fields.refuse_rest();
     let faults = fields.into_faults();
     let now = Timestamp::now();

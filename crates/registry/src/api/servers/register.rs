@@ -88,7 +88,7 @@ pub(crate) struct Registration {
     /// Where clients reach the server.
     #[schema(examples("/context7"))]
     path: String,
-    /// Where its backend listens.
+    /// Where its backend listens; or `stdio:` and the name of a command of the configuration.
     #[schema(examples("http://127.0.0.1:9000/mcp"))]
     proxy_pass_url: String,
     /// What people call it; also read from `name`. The path where absent.
@@ -121,7 +121,7 @@ pub(crate) struct Registration {
     headers: Option<std::collections::BTreeMap<String, String>>,
     /// `auto`, `legacy` or `modern`.
     protocol_era: Option<String>,
-    /// Must hold `streamable-http`, where given.
+    /// Must hold `streamable-http`, for a command `stdio`, where given.
     supported_transports: Option<Vec<String>>,
     /// `public`, `private` or `group-restricted`.
     visibility: Option<String>,
@@ -198,7 +198,7 @@ pub(super) async fn register(
         None => Some(VersionLabel::first()),
     };
     let shared = ServerEdit::read(&mut fields);
-    let own = VersionEdit::read(&mut fields, registry.parts.settings.address_rule);
+    let own = VersionEdit::read(&mut fields, &registry.parts);
     let overwrite = fields.flag("overwrite").unwrap_or(false);
     let unread = fields.unread(&FOR_OTHERS, MAX_UNREAD);
     let warnings =

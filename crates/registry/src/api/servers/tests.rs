@@ -69,7 +69,7 @@ async fn every_bad_field_is_named_at_once() {
     let scene = Scene::start().await;
     let bad = json!({ "path": "/a b", "proxy_pass_url": "ftp://x", "version": "latest", "status": "old",
         "sunset_date": "soon", "is_enabled": "maybe", "tags": 7, "auth_scheme": "bearer\n", "headers": {"host": "x"},
-        "visibility": "secret", "supported_transports": ["stdio"] });
+        "visibility": "secret", "supported_transports": ["pigeon"] });
     let problem = scene.admin("POST /api/servers/register", bad.clone()).await.expect(422);
     let fields: Vec<_> =
         problem["errors"].as_array().unwrap().iter().map(|one| one["field"].as_str().unwrap()).collect();
@@ -84,6 +84,35 @@ async fn every_bad_field_is_named_at_once() {
         json!({ "path": "/x", "proxy_pass_url": "http://127.0.0.1/mcp", "auth_scheme": "bearer" });
     let problem = scene.admin("POST /api/servers/register", secretless).await.expect(422);
     assert_eq!(problem["errors"][0]["field"], "auth_credential");
+}
+
+#[tokio::test]
+async fn commands_are_named_and_not_brought() {
+    let scene = Scene::start().await;
+    for (extra, field) in [
+        (json!({ "proxy_pass_url": "stdio:nothing" }), "proxy_pass_url"),
+        (json!({ "proxy_pass_url": "stdio:/bin/sh" }), "proxy_pass_url"),
+        (json!({ "command": "/bin/sh", "supported_transports": ["stdio"] }), "command"),
+        (json!({ "proxy_pass_url": "http://127.0.0.1/", "args": ["-c", "id"] }), "args"),
+        (json!({ "proxy_pass_url": "http://127.0.0.1/", "env": { "A": "b" } }), "env"),
+        (json!({ "proxy_pass_url": "http://127.0.0.1/", "transport": "stdio" }), "transport"),
+        (json!({ "proxy_pass_url": "stdio:files", "transport": "streamable-http" }), "transport"),
+        (json!({ "proxy_pass_url": "stdio:files", "headers": { "x-team": "blue" } }), "headers"),
+    ] {
+        let mut body = json!({ "path": "/files" });
+        body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        let problem = scene.admin("POST /api/servers/register", body).await.expect(422);
+        let fields: Vec<_> = problem["errors"].as_array().unwrap().iter().map(|one| &one["field"]).collect();
+        assert!(fields.contains(&&json!(field)), "{extra}: {problem}");
+    }
+    let good =
+        json!({ "path": "/files", "proxy_pass_url": "stdio:files", "supported_transports": ["stdio"] });
+    let made = scene.admin("POST /api/servers/register", good).await.expect(201);
+    assert_eq!((&made["proxy_pass_url"], &made["transport"]), (&json!("stdio:files"), &json!("stdio")));
+    assert_eq!(made["supported_transports"], json!(["stdio"]));
+    let moved = json!({ "proxy_pass_url": "http://127.0.0.1:1/mcp" });
+    let moved = scene.admin("PATCH /api/servers/files", moved).await.expect(200);
+    assert_eq!(moved["transport"], "streamable-http");
 }
 
 #[tokio::test]
