@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use catalog::Catalog;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::AbortHandle;
 
 /// How long the index lets changes gather while nobody searches: of many that come together, following the last is
@@ -15,6 +15,10 @@ const GATHERING: Duration = Duration::from_millis(500);
 /// Longest time a search waits for writes that came before it; after it, what is indexed answers. Only the first
 /// index of a very large catalog takes longer.
 const MAX_WAIT: Duration = Duration::from_secs(1);
+
+/// A tenth of the weight of a thread that is not nice.
+#[cfg(target_os = "linux")]
+const INDEX_NICENESS: i32 = 10;
 
 /// The index and the task that keeps it in line with the catalog.
 pub(crate) struct Indexing {
@@ -82,11 +86,26 @@ async fn follow(work: Arc<Work>) {
         // A search that waits is served at once; whether the sleep ends first makes no difference.
         let _ = tokio::time::timeout(GATHERING, work.asked.notified()).await;
         let (number, catalog) = work.lock().clone();
-        let indexing = work.clone();
-        let followed = tokio::task::spawn_blocking(move || indexing.index.follow(&catalog)).await;
-        if let Err(error) = followed {
-            tracing::error!(%error, "the search index could not follow the catalog");
+        let (indexing, (ended, end)) = (work.clone(), oneshot::channel());
+        let thread = std::thread::Builder::new().name("index".to_owned()).spawn(move || {
+            step_back();
+            indexing.index.follow(&catalog);
+            // Let go of here too, where nobody waits for it.
+            drop((indexing, catalog));
+            let _ = ended.send(());
+        });
+        let is_done = thread.is_ok() && end.await.is_ok();
+        if !is_done {
+            tracing::error!(error = ?thread.err(), "the search index could not follow the catalog");
         }
         work.done.send_replace(number);
     }
+}
+
+/// Has this thread leave the processor to others: the first index of a large catalog takes seconds, and all that is
+/// wanted just after a start would take twice as long.
+fn step_back() {
+    // A system that refuses makes us no worse than we were. Elsewhere this would be said of the whole process.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::nice(INDEX_NICENESS);
 }
