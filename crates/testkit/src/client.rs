@@ -197,6 +197,14 @@ impl Client {
         self.send(Method::GET, headers, Bytes::new()).await
     }
 
+    /// Resumes a stream after the event of this id.
+    pub async fn resume(&self, last_event: &str) -> Answer {
+        let mut headers = self.protocol_headers();
+        headers.insert("accept", HeaderValue::from_static("text/event-stream"));
+        headers.insert("last-event-id", HeaderValue::from_str(last_event).expect("an event id"));
+        self.send(Method::GET, headers, Bytes::new()).await
+    }
+
     /// Ends the session.
     pub async fn delete(&self) -> Answer {
         self.send(Method::DELETE, self.protocol_headers(), Bytes::new()).await

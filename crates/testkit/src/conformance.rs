@@ -25,6 +25,7 @@ pub fn offer(script: &mut Script, part: Part) {
     tools.extend(tools::moving());
     tools.extend(asking::of_the_older_revisions());
     tools.extend(asking::of_the_newer_revision());
+    tools.push(tools::hanging_up());
     script.tools = part.of(tools);
     let prompts = part.of(things::prompts());
     script.prompt_steps = prompts.iter().map(|(prompt, steps)| (name(prompt), steps.clone())).collect();
@@ -53,8 +54,8 @@ impl Part {
     fn of<T>(self, things: Vec<T>) -> Vec<T> {
         let wanted = |index: usize| match self {
             Self::Whole => true,
-            Self::FirstHalf => index % 2 == 0,
-            Self::SecondHalf => index % 2 == 1,
+            Self::FirstHalf => index.is_multiple_of(2),
+            Self::SecondHalf => !index.is_multiple_of(2),
         };
         things.into_iter().enumerate().filter(|(index, _)| wanted(*index)).map(|(_, thing)| thing).collect()
     }

@@ -41,7 +41,7 @@ pub(crate) async fn answer_seen(stub: Arc<Stub>, seen: Seen) -> Answer {
     }
     match seen.http_method {
         Method::POST => post(stub, seen).await,
-        Method::GET => Ok(open_stream(&stub, &seen)),
+        Method::GET => Ok(open_stream(&stub, &seen).await),
         _ => Ok(delete(&stub, &seen)),
     }
 }
@@ -238,10 +238,13 @@ async fn answer(stub: &Stub, script: &Script, call: &Call) -> End {
     }
 }
 
-fn open_stream(stub: &Stub, seen: &Seen) -> Response<Body> {
+async fn open_stream(stub: &Stub, seen: &Seen) -> Response<Body> {
     let session = seen.session.as_deref().filter(|_| stub.script().has_sessions).unwrap_or_default();
     if !stub.script().has_get_stream {
         return status(StatusCode::METHOD_NOT_ALLOWED);
+    }
+    if let Some(inbox) = stub.resume(session, seen.header("last-event-id")).await {
+        return events(stub.stream_style(), None, inbox);
     }
     match stub.session(session, Session::open_stream) {
         Some(inbox) => events(stub.stream_style(), None, inbox),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
 
 use crate::call::{Call, End};
 use crate::record::Run;
@@ -10,9 +11,13 @@ use crate::script::Script;
 use crate::state;
 use crate::steps::{Question, Step, Steps};
 use crate::stub::Stub;
+use crate::wire::Out;
 
 /// Longest wait for a client's answer; a test that answers does so at once.
 const ANSWER_TIME: Duration = Duration::from_secs(30);
+
+/// When a client whose stream was ended should come back.
+const RETRY_MS: u64 = 100;
 
 /// Plays all steps of a call.
 pub(crate) async fn perform(stub: &Stub, script: &Script, call: &Call, steps: &Steps) -> End {
@@ -82,8 +87,17 @@ async fn take_effect(stub: &Stub, script: &Script, call: &Call, step: &Step) {
             }
         }
         Step::Change(kind) => change(stub, kind),
-        Step::Need(_) | Step::Ask(_) | Step::AskIfDeclared(_) => {}
+        Step::HangUp if !call.is_modern => hang_up(stub, call).await,
+        Step::HangUp | Step::Need(_) | Step::Ask(_) | Step::AskIfDeclared(_) => {}
     }
+}
+
+async fn hang_up(stub: &Stub, call: &Call) {
+    let (hand_over, rest) = oneshot::channel();
+    let id = stub.leave(&call.session, rest);
+    // The client may have gone; nobody resumes the stream then.
+    let _ = call.out.send(Out::Primer { id, retry_ms: RETRY_MS }).await;
+    let _ = call.out.send(Out::HangUp(hand_over)).await;
 }
 
 /// Lets a list truly change: one description counts the changes.

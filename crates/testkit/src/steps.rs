@@ -24,6 +24,8 @@ pub enum Step {
     Progress(u64),
     /// Sends a log message of level `info`, if the level was asked for.
     Log(&'static str),
+    /// Ends the stream of the call, which goes on when its client resumes it. Streams of the modern era are not resumed.
+    HangUp,
     /// Changes the list of `tools` or `prompts`, and says so to everybody who listens.
     Change(&'static str),
     /// Refuses a client without this capability. A legacy backend cannot refuse like that and asks nonetheless.

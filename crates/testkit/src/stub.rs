@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -47,6 +47,8 @@ struct State {
     asked: u64,
     /// Requests to a client that wait for its answer, by session and id.
     waiting: HashMap<(String, String), oneshot::Sender<Value>>,
+    /// Streams that ended before their answer, by session and id of their last event.
+    left: HashMap<(String, String), oneshot::Receiver<Receiver<Out>>>,
     /// Ways to stop running calls, by session and id.
     running: HashMap<(String, String), oneshot::Sender<()>>,
 }
@@ -63,6 +65,7 @@ impl Stub {
             greeted: 0,
             asked: 0,
             waiting: HashMap::new(),
+            left: HashMap::new(),
             running: HashMap::new(),
         };
         Arc::new(Self {
@@ -351,6 +354,19 @@ impl Stub {
         waiting.is_some_and(|sender| sender.send(answer).is_ok())
     }
 
+    /// Keeps what comes on a stream that ends early, and returns the id to resume it by.
+    pub(crate) fn leave(&self, session: &str, rest: oneshot::Receiver<Receiver<Out>>) -> String {
+        let id = format!("left-{}", self.event_ids.fetch_add(1, Ordering::Relaxed));
+        self.state().left.insert((session.into(), id.clone()), rest);
+        id
+    }
+
+    /// Returns what is still to come on a stream that ended early.
+    pub(crate) async fn resume(&self, session: &str, id: &str) -> Option<Receiver<Out>> {
+        let rest = self.state().left.remove(&(session.into(), id.into()))?;
+        rest.await.ok()
+    }
+
     /// Registers a running call and returns the signal that stops it.
     pub(crate) fn stoppable(&self, session: &str, id: &Value) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
@@ -381,6 +397,7 @@ impl Stub {
         self.tasks.lock().expect("no holder panics").abort_all();
         let mut state = self.state();
         state.waiting.clear();
+        state.left.clear();
         state.running.clear();
         state.sessions.values_mut().for_each(Session::close_streams);
         state.listeners = Listeners::default();

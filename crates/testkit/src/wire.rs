@@ -11,6 +11,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::oneshot;
 
 /// The body of an answer; an error breaks the connection.
 pub(crate) type Body = UnsyncBoxBody<Bytes, Broken>;
@@ -34,6 +35,10 @@ impl std::error::Error for Broken {}
 pub(crate) enum Out {
     /// A JSON-RPC message.
     Message(Value),
+    /// An event without a message, which tells its id and when to come back.
+    Primer { id: String, retry_ms: u64 },
+    /// The stream ends here, and what comes next is handed over to whoever resumes it.
+    HangUp(oneshot::Sender<Receiver<Out>>),
     /// An HTTP status instead of a message.
     Status(StatusCode),
     /// The connection breaks.
@@ -102,6 +107,14 @@ pub(crate) fn events(style: StreamStyle, first: Option<Out>, inbox: Receiver<Out
         };
         let frame = match next {
             Out::Message(message) => Ok(Frame::data(event(&style, &message))),
+            Out::Primer { id, retry_ms } => {
+                Ok(Frame::data(format!("id: {id}\nretry: {retry_ms}\ndata: \n\n").into()))
+            }
+            Out::HangUp(rest) => {
+                // Nobody may be there to resume it.
+                let _ = rest.send(inbox);
+                return None;
+            }
             Out::Status(_) | Out::Break => Err(Broken),
         };
         Some((frame, (style, None, None, inbox)))

@@ -113,3 +113,17 @@ async fn strangers_and_wrong_headers_are_refused() {
         assert_eq!(post(name, value).await, status, "{name}: {value}");
     }
 }
+
+#[tokio::test]
+async fn a_stream_that_hung_up_is_resumed() {
+    let backend = fixture(Part::Whole).await;
+    let mut client = Client::legacy(&backend.url());
+    client.initialize().await;
+    let call = json!({ "name": "test_reconnection", "arguments": {} });
+    let mut stream = client.request("tools/call", call).await;
+    let primer = stream.block().await.unwrap();
+    assert_eq!((primer.retry.as_deref(), primer.data.as_str()), (Some("100"), ""));
+    assert!(stream.block().await.is_none());
+    let mut rest = client.resume(&primer.id.unwrap()).await;
+    assert_eq!(rest.message().await["result"]["content"][0]["type"], "text");
+}

@@ -75,6 +75,13 @@ pub(super) fn moving() -> Vec<Tool> {
     ]
 }
 
+/// A tool whose call's stream ends before the answer.
+pub(super) fn hanging_up() -> Tool {
+    named("test_reconnection").plays(Steps::new([Step::HangUp, Step::Pause(100)], |_, _| {
+        texts("The answer came after the stream was resumed")
+    }))
+}
+
 /// A tool without arguments.
 pub(super) fn named(name: &str) -> Tool {
     Tool::new(name)
