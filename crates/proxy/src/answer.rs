@@ -70,7 +70,19 @@ pub(crate) async fn to_client(
         return unusable(format!("it redirected with HTTP {}", head.status.as_u16()));
     }
     match content {
-        Content::Json => json(head.status, back, expected).await,
+        Content::Json => {
+            let read = match back {
+                Back::Read(bytes) => Whole::Read(bytes),
+                Back::Coming(reply) => {
+                    let read = whole(reply, MAX_WHOLE_BYTES).await;
+                    read.map_err(|error| Error::of_backend(expected.server, &error))?
+                }
+            };
+            match read {
+                Whole::Read(bytes) => whole_to_client(head.status, bytes.into(), expected),
+                Whole::Begun(begun, reply) => Box::pin(long_json(head.status, begun, reply, expected)).await,
+            }
+        }
         Content::Events if head.status.is_success() && expected.id.is_some() => {
             Box::pin(events(back, expected)).await
         }
@@ -132,18 +144,7 @@ async fn in_its_own_words(head: &response::Parts, back: Back) -> Response<Body> 
     response
 }
 
-async fn json(status: StatusCode, back: Back, expected: Expected<'_>) -> Result<Response<Body>, Error> {
-    let failed = |error: backend::Error| Error::of_backend(expected.server, &error);
-    let reply = match back {
-        Back::Read(bytes) => return whole_to_client(status, bytes.into(), expected),
-        Back::Coming(reply) => reply,
-    };
-    match whole(reply, MAX_WHOLE_BYTES).await.map_err(failed)? {
-        Whole::Read(bytes) => whole_to_client(status, bytes.into(), expected),
-        Whole::Begun(begun, reply) => Box::pin(long_json(status, begun, reply, expected)).await,
-    }
-}
-
+/// Passes on a JSON answer that is too long to be read whole.
 async fn long_json(
     status: StatusCode,
     mut begun: Bytes,
