@@ -15,6 +15,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 
 use crate::observations::Observation;
+use crate::unread::{Outcome, Unread};
 use crate::{Registry, metrics};
 
 /// Longest time for all pages of all lists of one backend.
@@ -24,33 +25,6 @@ const READ_DEADLINE: Duration = Duration::from_secs(60);
 const HINT_PAUSE: Duration = Duration::from_millis(200);
 /// Most hints that wait. The slow clock makes up for those beyond.
 const MAX_HINTS: usize = 10_000;
-
-/// Why an inventory could not be read. The one that was known stays.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unread {
-    /// The version is not registered, or was changed while it was read.
-    #[error("no version {} of {} is registered at that address", .0.label, .0.path)]
-    Gone(VersionKey),
-    /// The backend did not answer, or not as MCP.
-    #[error("version {} of {} cannot be read: {reason}", .key.label, .key.path)]
-    Backend {
-        /// Which version.
-        key: VersionKey,
-        /// What its backend did.
-        reason: String,
-    },
-    /// It was read and could not be stored.
-    #[error("the inventory of {} {} cannot be stored: {reason}", .key.path, .key.label)]
-    Unstored {
-        /// Which version.
-        key: VersionKey,
-        /// What the store said.
-        reason: String,
-    },
-}
-
-/// What comes of a read.
-pub(crate) type Outcome = Result<Arc<Inventory>, Unread>;
 
 /// How soon what was read must be stored.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -18,6 +18,7 @@ mod run;
 mod scene;
 mod trail;
 mod turns;
+mod unread;
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -33,8 +34,8 @@ use store::Store;
 use turns::Turns;
 
 pub use apply::Error as ApplyError;
-pub use inventory::Unread;
 pub use openapi::openapi;
+pub use unread::Unread;
 
 /// The control plane, used as `Arc<Registry>`.
 pub struct Registry {

@@ -11,7 +11,7 @@ use store::change::{Change, Edit};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::apply::Error;
-use crate::inventory::{Outcome, Unread};
+use crate::unread::{Outcome, Unread};
 use crate::{Registry, metrics};
 
 /// Most inventories in one change. A person's change waits for one such change at the most.

@@ -13,8 +13,8 @@ use serde_json::json;
 use store::change::Change;
 
 use super::{MAX_BATCH, Observation, Observations, fitting};
-use crate::inventory::Unread;
 use crate::scene::Scene;
+use crate::unread::Unread;
 
 /// Where nobody answers, so that nothing is read but what a test says.
 const NOWHERE: &str = "http://127.0.0.1:1/mcp";
