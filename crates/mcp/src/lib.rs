@@ -12,5 +12,6 @@ pub mod headers;
 pub mod list;
 pub mod message;
 pub mod method;
+pub mod param;
 pub mod rewrite;
 pub mod sse;
