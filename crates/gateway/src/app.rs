@@ -1,6 +1,7 @@
 //! Makes each part and hands it what it needs; then waits for the signal to stop and drains.
 
 mod admin_token;
+mod commands;
 mod open_files;
 mod stop;
 
@@ -39,6 +40,9 @@ const FLUSH_WITHIN: Duration = Duration::from_secs(5);
 /// What data threads may need, beyond the grace period, to cut off what still runs.
 const CUT_OFF_WITHIN: Duration = Duration::from_secs(1);
 
+/// What commands may need, beyond their grace period, to end and be reaped.
+const END_WITHIN: Duration = Duration::from_secs(2);
+
 /// A gateway that takes requests.
 pub(crate) struct Running {
     address: SocketAddr,
@@ -54,6 +58,7 @@ pub(crate) struct Running {
     accepting: JoinHandle<()>,
     data_threads: Vec<oneshot::Receiver<()>>,
     following: JoinHandle<()>,
+    stdio: Arc<backend::Stdio>,
     signals: stop::Signals,
 }
 
@@ -73,7 +78,9 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
 
     let live = Arc::new(Live::new(routing::compile::compile(&Catalog::default(), None).table));
     let authenticator = Arc::new(Authenticator::new(&root));
-    let backends = Arc::new(backend_settings(config)?);
+    // On this runtime, so that processes outlive the data threads.
+    let stdio = backend::Stdio::new(config.stdio.commands.clone(), config.stdio.limits);
+    let backends = Arc::new(backend_settings(config, &stdio)?);
     let registry = Registry::start(registry::Parts {
         store: store.clone(),
         live: live.clone(),
@@ -83,6 +90,7 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
         settings: registry_settings(config),
     })
     .await?;
+    commands::warn_of_missing(&stdio, &registry.catalog());
     let token_file = admin_token::keep(data, &registry, &authenticator, &Issuer::new(&root)).await?;
 
     let sessions = StoredSessions::new(store);
@@ -117,6 +125,7 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
         shared: shared.clone(),
         sessions: sessions.clone(),
         metrics,
+        stdio: stdio.clone(),
         reap_every: reap_every(config.sessions.memory_idle.0),
     };
     let following = tokio::spawn(beside.follow(stop.subscribe()));
@@ -138,6 +147,7 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
         accepting,
         data_threads,
         following,
+        stdio,
         signals,
     })
 }
@@ -160,7 +170,12 @@ impl Running {
     pub(crate) async fn until_stopped(mut self) -> anyhow::Result<()> {
         let signal = self.signals.next().await;
         tracing::info!(%signal, grace_s = self.grace.as_secs(), "stopping; send the signal again to end at once");
-        tokio::spawn(async move { self.signals.next().await.end_process() });
+        let stdio = self.stdio.clone();
+        tokio::spawn(async move {
+            let signal = self.signals.next().await;
+            stdio.kill();
+            signal.end_process()
+        });
         self.readiness.set(false);
         self.stop.send_replace(true);
         self.shared.begin_shutdown();
@@ -176,6 +191,10 @@ impl Running {
         }
         self.following.abort();
         let _ = self.following.await;
+        if tokio::time::timeout(self.stdio.limits().grace + END_WITHIN, self.stdio.stop()).await.is_err() {
+            self.stdio.kill();
+            tracing::warn!("a command did not end");
+        }
         tracing::info!("stopped");
         Ok(())
     }
@@ -201,6 +220,7 @@ struct Beside {
     shared: Arc<proxy::Shared>,
     sessions: Arc<StoredSessions>,
     metrics: metrics_exporter_prometheus::PrometheusHandle,
+    stdio: Arc<backend::Stdio>,
     reap_every: Duration,
 }
 
@@ -219,7 +239,8 @@ impl Beside {
             }
         };
         let metrics = observe::keep_metrics(self.metrics);
-        tokio::join!(self.registry.run(stopped), self.sessions.run(), metrics, reaping);
+        let commands = commands::keep(&self.stdio, &self.registry);
+        tokio::join!(self.registry.run(stopped), self.sessions.run(), metrics, reaping, commands);
     }
 }
 
@@ -228,7 +249,7 @@ fn reap_every(memory_idle: Duration) -> Duration {
     (memory_idle / 10).clamp(REAP_AT_MOST_EVERY, REAP_AT_LEAST_EVERY)
 }
 
-fn backend_settings(config: &Config) -> anyhow::Result<backend::Settings> {
+fn backend_settings(config: &Config, stdio: &Arc<backend::Stdio>) -> anyhow::Result<backend::Settings> {
     let given = &config.backends;
     let rule = AddressRule { allow_private: given.allow_private };
     let settings = backend::Settings::new(&given.extra_roots, rule).context("backends.extra_ca_files")?;
@@ -237,6 +258,7 @@ fn backend_settings(config: &Config) -> anyhow::Result<backend::Settings> {
         answer: given.answer_timeout,
         idle: given.idle_timeout,
         probe: given.probe_timeout,
+        stdio: stdio.clone(),
         ..settings
     })
 }

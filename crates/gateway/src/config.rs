@@ -9,6 +9,7 @@ pub(crate) mod log;
 pub(crate) mod server;
 pub(crate) mod sessions;
 mod source;
+pub(crate) mod stdio;
 mod units;
 pub(crate) mod versions;
 
@@ -25,6 +26,7 @@ pub(crate) struct Config {
     pub(crate) server: server::Server,
     pub(crate) auth: auth::Auth,
     pub(crate) backends: backends::Backends,
+    pub(crate) stdio: stdio::Stdio,
     pub(crate) health: health::Health,
     pub(crate) sessions: sessions::Sessions,
     pub(crate) versions: versions::Versions,
@@ -44,6 +46,7 @@ struct Said {
     server: server::Said,
     auth: auth::Said,
     backends: backends::Said,
+    stdio: stdio::Said,
     health: health::Health,
     sessions: sessions::Sessions,
     versions: versions::Versions,
@@ -60,12 +63,12 @@ impl Config {
         let said: Said = merged
             .extract()
             .map_err(|errors| Faults(errors.into_iter().map(|error| error.to_string()).collect()))?;
-        said.resolve(warnings)
+        said.resolve(&sources.environment, warnings)
     }
 }
 
 impl Said {
-    fn resolve(self, mut warnings: Vec<String>) -> Result<Config, Faults> {
+    fn resolve(self, environment: &[(String, String)], mut warnings: Vec<String>) -> Result<Config, Faults> {
         let mut faults = Vec::new();
         self.health.check(&mut faults);
         self.sessions.check(&mut faults);
@@ -74,6 +77,7 @@ impl Said {
             server: self.server.resolve(&mut faults, &mut warnings),
             auth: self.auth.resolve(&mut faults),
             backends: self.backends.resolve(&mut faults),
+            stdio: self.stdio.resolve(environment, &mut faults),
             health: self.health,
             sessions: self.sessions,
             versions: self.versions,

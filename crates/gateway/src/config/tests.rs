@@ -31,6 +31,59 @@ fn nothing_said_gives_the_defaults() {
 }
 
 #[test]
+fn a_command_gets_little_of_our_environment() {
+    let file = r#"
+        [stdio]
+        idle_timeout = "1m"
+        [stdio.commands.files]
+        command = "npx"
+        args = ["-y", "server"]
+        env = { LANG = "C", KEY = "given" }
+        pass_env = ["GITHUB_TOKEN"]
+        cwd = "/"
+    "#;
+    let environment = [
+        ("PATH", "/bin"),
+        ("LANG", "de_DE"),
+        ("AWS_SECRET", "x"),
+        ("GITHUB_TOKEN", "t"),
+        ("SWITCHYARD_STDIO__MAX_PROCESSES", "5"),
+    ];
+    let config = load(file, &environment, &[]).expect("a configuration");
+    assert_eq!(config.stdio.limits.processes, 5);
+    assert_eq!(config.stdio.limits.idle, Duration::from_secs(60));
+    let command = &config.stdio.commands["files"];
+    let given: Vec<_> =
+        command.environment.iter().map(|(name, value)| (name.as_str(), value.reveal())).collect();
+    assert_eq!(given, [("GITHUB_TOKEN", "t"), ("KEY", "given"), ("LANG", "C"), ("PATH", "/bin")]);
+    assert_eq!(
+        (&command.program, &command.arguments[..]),
+        (&"npx".into(), &["-y".to_owned(), "server".into()][..])
+    );
+    assert!(!format!("{config:?}").contains("given"), "secrets are not shown");
+}
+
+#[test]
+fn commands_are_checked() {
+    let cases = [
+        ("[stdio.commands.files]\nargs = []", "command"),
+        ("[stdio.commands.files]\ncommand = \"\"", "must name a program"),
+        ("[stdio.commands.files]\ncommand = \"x\"\ncmd = 1", "cmd"),
+        ("[stdio.commands.\"a b\"]\ncommand = \"x\"", "a name is 1 to 64"),
+        ("[stdio.commands.files]\ncommand = \"x\"\ncwd = \"/no/where\"", "no directory /no/where"),
+        ("[stdio.commands.files]\ncommand = \"x\"\npass_env = [\"MISSING\"]", "MISSING is not set"),
+        ("[stdio.commands.files]\ncommand = \"x\"\npass_env = [\"SWITCHYARD_X\"]", "the gateway's own"),
+        ("[stdio.files]\ncommand = \"x\"", "there is no setting stdio.files"),
+        ("[stdio]\nmax_processes = 0", "stdio.max_processes"),
+        ("[stdio]\nidle_timeout = 0", "stdio.idle_timeout"),
+    ];
+    for (toml, expected) in cases {
+        let said = load(toml, &[], &[]).expect_err(toml);
+        assert!(said.contains(expected), "{toml:?} gave {said:?}");
+    }
+}
+
+#[test]
 fn later_sources_win() {
     let file = "[server]\nlisten = \"127.0.0.1:1\"\nmax_connections = 5\n[health]\nparallel = 3";
     let environment = [("SWITCHYARD_LISTEN", "127.0.0.1:2"), ("SWITCHYARD_SERVER__MAX_CONNECTIONS", "6")];

@@ -55,6 +55,13 @@ impl App {
         (self.process, self.url) = spawn(self.folder.path(), &self.arguments).await;
     }
 
+    /// How much memory it holds, in MiB.
+    pub(crate) fn resident_mib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+    }
+
     /// Asks it to stop.
     pub(crate) fn terminate(&self) {
         self.signal("TERM");

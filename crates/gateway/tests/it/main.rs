@@ -19,5 +19,6 @@ mod serving;
 mod sessions;
 mod shutdown;
 mod start;
+mod stdio;
 mod versions;
 mod virtual_servers;

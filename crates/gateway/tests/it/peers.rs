@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::app::App;
 
 /// The folder of the peers, or nothing where they are not installed and need not be.
-fn peers() -> Option<PathBuf> {
+pub(crate) fn peers() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers");
     let folder = std::env::var_os("PEERS_DIR").map_or_else(beside, PathBuf::from);
     let needed = ["node_modules/@modelcontextprotocol/sdk", ".venv/bin/python"];

@@ -1,0 +1,47 @@
+//! The reference server by standard input and output, where it is installed.
+
+use super::*;
+use crate::peers::peers;
+
+#[tokio::test]
+async fn everything_is_a_command() {
+    let Some(peers) = peers() else { return };
+    let script = peers.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+    let toml = format!("[stdio.commands.everything]\ncommand = \"node\"\nargs = [{script:?}, \"stdio\"]\n");
+    let app = App::configured(&toml).await;
+    app.serve("/everything", "stdio:everything").await;
+    app.compose(
+        "some",
+        &[row("get-sum", "/everything", ""), row("trigger-long-running-operation", "/everything", "")],
+    )
+    .await;
+    for path in ["/everything", "/virtual/some"] {
+        // It asks for roots a moment after the greeting, in whatever call then runs.
+        let modern = modern(&app, path).await.capabilities(json!({}));
+        for client in [legacy(&app, path).await, modern] {
+            let way = format!("{} at {path}", client.revision);
+            let sum = client.call("get-sum", json!({ "a": 20, "b": 22 })).await;
+            assert_eq!(text(&sum), "The sum of 20 and 22 is 42.", "{way}");
+            let params = json!({ "name": "trigger-long-running-operation", "arguments": { "duration": 1, "steps": 4 },
+                "_meta": { "progressToken": "p" } });
+            let messages = client.request("tools/call", params).await.messages().await;
+            let steps = messages.iter().filter(|one| one["method"] == "notifications/progress").count();
+            assert_eq!(steps, 4, "{way}: {messages:?}");
+        }
+    }
+    let client = legacy(&app, "/everything").await;
+    let uri = "demo://resource/static/document/features.md";
+    let read = client.request("resources/read", json!({ "uri": uri })).await.result().await;
+    assert!(read.to_string().contains("Everything Server"), "{read}");
+    let mut asked = client.try_call("trigger-sampling-request", json!({ "prompt": "hello" })).await;
+    let question = loop {
+        let message = asked.message().await;
+        if message["method"] == "sampling/createMessage" {
+            break message;
+        }
+    };
+    let sample =
+        json!({ "role": "assistant", "model": "m", "content": { "type": "text", "text": "sampled here" } });
+    client.answer(&question["id"], sample).await;
+    assert!(asked.messages().await.last().unwrap().to_string().contains("sampled here"));
+}
