@@ -64,7 +64,7 @@ impl Stdio {
     /// Takes commands by their names. Their processes live on the runtime this is called on.
     pub fn new(commands: BTreeMap<String, Command>, limits: Limits) -> Arc<Self> {
         let runtime = tokio::runtime::Handle::try_current().ok();
-        Arc::new(Self { commands, limits, running: Running::new(limits.processes), runtime })
+        Arc::new(Self { commands, limits, running: Running::new(limits.processes, limits.idle), runtime })
     }
 
     /// Says whether there is a command of this name.
@@ -85,7 +85,7 @@ impl Stdio {
     /// Ends processes that were idle for too long, and those of commands that `is_wanted` does not name. To be called
     /// now and then.
     pub fn sweep(&self, is_wanted: &dyn Fn(&str) -> bool) {
-        self.running.sweep(self.limits.idle, is_wanted);
+        self.running.sweep(is_wanted);
     }
 
     /// Ends all processes and waits until they are gone. Nothing is started any more.

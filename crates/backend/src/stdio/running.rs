@@ -11,7 +11,8 @@ use super::process::Process;
 use crate::error::Error;
 use crate::host::lock;
 
-/// How long a process must have been idle to be ended in favour of one that is wanted now.
+/// How long a process must have been idle to be ended in favour of one that is wanted now; half the time it may be
+/// idle at all, where that is less.
 const EVICTED_AFTER: Duration = Duration::from_secs(10);
 
 /// How long a process that answered no `server/discover` waits for the `initialize` that should follow.
@@ -20,6 +21,8 @@ const SPARED_FOR: Duration = Duration::from_secs(5);
 /// The commands that run.
 pub(super) struct Running {
     room: Arc<Semaphore>,
+    /// How long a process may be idle.
+    idle: Duration,
     table: Mutex<Table>,
 }
 
@@ -38,14 +41,14 @@ struct Table {
 }
 
 impl Running {
-    pub(super) fn new(most: usize) -> Self {
-        Self { room: Arc::new(Semaphore::new(most)), table: Mutex::default() }
+    pub(super) fn new(most: usize, idle: Duration) -> Self {
+        Self { room: Arc::new(Semaphore::new(most)), idle, table: Mutex::default() }
     }
 
     /// Waits for room for one more process. The one that was idle for longest goes where there is none.
     pub(super) async fn room(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, Error> {
         if self.room.available_permits() == 0 {
-            lock(&self.table).evict(Instant::now());
+            lock(&self.table).evict(Instant::now(), EVICTED_AFTER.min(self.idle / 2));
         }
         match tokio::time::timeout_at(deadline, self.room.clone().acquire_owned()).await {
             Ok(Ok(room)) => Ok(room),
@@ -139,7 +142,7 @@ impl Running {
     }
 
     /// Ends what was idle for too long, and what `is_wanted` does not name any more.
-    pub(super) fn sweep(&self, idle: Duration, is_wanted: &dyn Fn(&str) -> bool) {
+    pub(super) fn sweep(&self, is_wanted: &dyn Fn(&str) -> bool) {
         let mut table = lock(&self.table);
         let now = Instant::now();
         table.spared.retain(|(since, process)| {
@@ -149,8 +152,9 @@ impl Running {
             }
             stays
         });
-        let is_old =
-            |process: &Process| process.idle_since().is_some_and(|since| now.duration_since(since) >= idle);
+        let is_old = |process: &Process| {
+            process.idle_since().is_some_and(|since| now.duration_since(since) >= self.idle)
+        };
         let goes = |process: &Process| process.is_closed() || is_old(process) || !is_wanted(&process.name);
         let mut gone: Vec<_> =
             table.sessions.extract_if(|_, process| goes(process)).map(|(_, one)| one).collect();
@@ -183,8 +187,8 @@ impl Running {
 
 impl Table {
     /// Ends the process that was idle for longest.
-    fn evict(&mut self, now: Instant) {
-        let is_long = |since: &Instant| now.duration_since(*since) >= EVICTED_AFTER;
+    fn evict(&mut self, now: Instant, after: Duration) {
+        let is_long = |since: &Instant| now.duration_since(*since) >= after;
         let idle =
             |process: &Process| process.idle_since().filter(|since| is_long(since) && !process.is_closed());
         let sessions = self.sessions.values().filter_map(|one| Some((idle(one)?, one)));

@@ -295,6 +295,20 @@ async fn there_is_room_for_so_many() {
 }
 
 #[tokio::test]
+async fn the_idle_make_room() {
+    let limits = Limits { processes: 1, idle: Duration::from_millis(400), ..Limits::default() };
+    let scene = Scene::limited(command("legacy"), limits);
+    let session = scene.begin().await;
+    let process = scene.text(&session, "process").await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let next = scene.begin().await;
+    assert!(!runs(&process));
+    scene.text(&next, "process").await;
+    let gone = scene.send(Method::POST, &session, &call(3, "echo")).await.unwrap();
+    assert_eq!(gone.status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
 async fn idle_and_unwanted_processes_end() {
     for mode in ["legacy", "modern"] {
         let limits = Limits { idle: Duration::from_millis(100), ..Limits::default() };
