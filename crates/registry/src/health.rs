@@ -182,7 +182,9 @@ impl Registry {
     /// Returns how many times longer than usual a version is left alone between probes.
     fn patience_with(&self, key: &VersionKey) -> u32 {
         let is_command = self.endpoint(key).is_some_and(|endpoint| endpoint.command().is_some());
-        if is_command { PATIENCE_WITH_COMMANDS } else { 1 }
+        // That it works again should show soon.
+        let is_well = self.board.check(key).is_some_and(|check| check.fault.is_none());
+        if is_command && is_well { PATIENCE_WITH_COMMANDS } else { 1 }
     }
 
     async fn probe(self: &Arc<Self>, key: &VersionKey) {
