@@ -77,7 +77,7 @@ impl Said {
             server: self.server.resolve(&mut faults, &mut warnings),
             auth: self.auth.resolve(&mut faults),
             backends: self.backends.resolve(&mut faults),
-            stdio: self.stdio.resolve(environment, &mut faults),
+            stdio: self.stdio.resolve(environment, &mut faults, &mut warnings),
             health: self.health,
             sessions: self.sessions,
             versions: self.versions,

@@ -75,7 +75,12 @@ impl Default for Said {
 
 impl Said {
     /// Checks it. `environment` is ours.
-    pub(super) fn resolve(self, environment: &[(String, String)], faults: &mut Vec<String>) -> Stdio {
+    pub(super) fn resolve(
+        self,
+        environment: &[(String, String)],
+        faults: &mut Vec<String>,
+        warnings: &mut Vec<String>,
+    ) -> Stdio {
         if !(1..=MAX_PROCESSES).contains(&self.max_processes) {
             faults.push(format!("stdio.max_processes: must lie between 1 and {MAX_PROCESSES}"));
         }
@@ -91,7 +96,7 @@ impl Said {
             grace: self.stop_grace.0,
         };
         let commands = self.commands.into_iter().map(|(name, said)| {
-            let command = said.resolve(&name, environment, faults);
+            let command = said.resolve(&name, environment, faults, warnings);
             (name, command)
         });
         Stdio { limits, commands: commands.collect() }
@@ -99,7 +104,13 @@ impl Said {
 }
 
 impl SaidCommand {
-    fn resolve(self, name: &str, environment: &[(String, String)], faults: &mut Vec<String>) -> Command {
+    fn resolve(
+        self,
+        name: &str,
+        environment: &[(String, String)],
+        faults: &mut Vec<String>,
+        warnings: &mut Vec<String>,
+    ) -> Command {
         let mut fault = |what: &str| faults.push(format!("stdio.commands.{name}: {what}"));
         if !is_command_name(name) {
             fault("a name is 1 to 64 of letters, digits, `.`, `_` and `-`");
@@ -113,12 +124,16 @@ impl SaidCommand {
         for bad in self.env.keys().filter(|name| name.is_empty() || name.contains(['=', '\0'])) {
             fault(&format!("env: {bad:?} is no name of a variable"));
         }
+        let command = name;
         let ours = |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value);
         for name in &self.pass_env {
             if name.starts_with(OURS) {
                 fault(&format!("pass_env: {name} is the gateway's own and is given to no command"));
             } else if ours(name).is_none() {
-                fault(&format!("pass_env: {name} is not set in the gateway's environment"));
+                // No fault: other commands of the program are run from other environments.
+                warnings.push(format!(
+                    "stdio.commands.{command}: pass_env: {name} is not set in the environment"
+                ));
             }
         }
         let inherited = INHERITED.into_iter().chain(self.pass_env.iter().map(String::as_str));

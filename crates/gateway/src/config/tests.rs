@@ -71,7 +71,6 @@ fn commands_are_checked() {
         ("[stdio.commands.files]\ncommand = \"x\"\ncmd = 1", "cmd"),
         ("[stdio.commands.\"a b\"]\ncommand = \"x\"", "a name is 1 to 64"),
         ("[stdio.commands.files]\ncommand = \"x\"\ncwd = \"/no/where\"", "no directory /no/where"),
-        ("[stdio.commands.files]\ncommand = \"x\"\npass_env = [\"MISSING\"]", "MISSING is not set"),
         ("[stdio.commands.files]\ncommand = \"x\"\npass_env = [\"SWITCHYARD_X\"]", "the gateway's own"),
         ("[stdio.files]\ncommand = \"x\"", "there is no setting stdio.files"),
         ("[stdio]\nmax_processes = 0", "stdio.max_processes"),
@@ -81,6 +80,9 @@ fn commands_are_checked() {
         let said = load(toml, &[], &[]).expect_err(toml);
         assert!(said.contains(expected), "{toml:?} gave {said:?}");
     }
+    let missing = load("[stdio.commands.files]\ncommand = \"x\"\npass_env = [\"MISSING\"]", &[], &[]);
+    let warnings = missing.expect("a configuration").warnings;
+    assert!(warnings[0].contains("MISSING is not set"), "{warnings:?}");
 }
 
 #[test]
