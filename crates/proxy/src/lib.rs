@@ -4,6 +4,7 @@
 
 mod admit;
 mod answer;
+mod batch;
 mod bridged;
 mod cancel;
 mod choice;
@@ -21,6 +22,7 @@ mod opaque;
 pub mod outbound;
 mod parked;
 mod plane;
+mod refusal;
 mod relay;
 mod reply;
 mod resume;
@@ -29,6 +31,7 @@ pub mod sessions;
 pub mod shared;
 #[cfg(test)]
 mod stage;
+mod standing;
 mod virtual_server;
 
 use std::sync::Arc;
@@ -39,9 +42,9 @@ use ::http::request::Parts;
 use ::http::{HeaderValue, Method, Request, Response};
 use backend::Backends;
 use bytes::Bytes;
-use catalog::access::Scope;
+use catalog::access::Principal;
 use mcp::headers::SESSION_ID;
-use mcp::message::Outline;
+use mcp::message::{Malformed, Outline};
 use routing::Table;
 use routing::target::Target;
 
@@ -50,7 +53,9 @@ use error::Error;
 use metrics::{Endpoint, Metrics};
 use outbound::Body;
 use plane::{Call, Front, Plane};
+use refusal::Place;
 pub use shared::{Settings, Shared};
+use standing::Standing;
 
 /// The data plane of one thread.
 pub struct Proxy {
@@ -160,9 +165,16 @@ impl Proxy {
             return Err(Error::NotAcceptable);
         }
         let body = inbound::body(body, shared.settings.max_body_bytes, shared.settings.body_timeout).await?;
-        let outline = Outline::read(&body).inspect_err(|malformed| {
-            known.id = malformed.id().map(|id| Bytes::copy_from_slice(id.as_bytes()));
-        })?;
+        let outline = match Outline::read(&body) {
+            Ok(outline) => outline,
+            Err(Malformed::Batch) => {
+                return Box::pin(self.several(parts, body, target, principal, known)).await;
+            }
+            Err(malformed) => {
+                known.id = malformed.id().map(|id| Bytes::copy_from_slice(id.as_bytes()));
+                return Err(malformed.into());
+            }
+        };
         known.id = outline.id.map(|id| body.slice(id.range()));
         known.front =
             inbound::classify(headers, &body, &outline).inspect_err(|_| known.front = Front::Modern)?;
@@ -189,7 +201,7 @@ impl Proxy {
         &self,
         parts: &Parts,
         target: Target<'_>,
-        principal: &catalog::access::Principal,
+        principal: &Principal,
         known: &mut Known,
     ) -> Result<Response<Body>, Error> {
         let is_get = parts.method == Method::GET;
@@ -219,16 +231,37 @@ impl Proxy {
         }
     }
 
-    fn refuse(&self, error: &Error, known: &Known) -> Response<Body> {
-        let settings = &self.plane.shared.settings;
-        let metadata_url = || metadata::url(&metadata::base_url(known.host.as_ref(), settings), &known.path);
-        let scope = || {
-            let target = known.table.as_ref().and_then(|table| table.target(&known.path));
-            let required = target.as_ref().map_or(&[][..], Target::required_scopes);
-            required.iter().map(Scope::as_str).collect::<Vec<_>>().join(" ")
+    /// A batch: only legacy clients send one, and only those of one revision.
+    async fn several(
+        &self,
+        parts: &mut Parts,
+        body: Bytes,
+        target: Target<'_>,
+        principal: Arc<Principal>,
+        known: &mut Known,
+    ) -> Result<Response<Body>, Error> {
+        let table = known.table.clone().expect("loaded at the start");
+        admit::enter(&table, &principal, target)?;
+        if let Target::Server(server) = target {
+            let choice = direct::choose_version(&self.plane, server, &parts.headers, &principal, true)?;
+            known.choice = Some(choice);
+        }
+        let standing = Standing {
+            plane: self.plane.clone(),
+            principal,
+            accepts: mcp::headers::accepts(&parts.headers),
+            headers: std::mem::take(&mut parts.headers),
+            table,
+            path: known.path.clone(),
+            host: known.host.clone(),
         };
-        let (id, is_modern) = (known.id.as_deref(), known.front == Front::Modern);
-        reply::refuse(error, &reply::Asker { id, is_modern, metadata_url: &metadata_url, scope: &scope })
+        batch::post(standing, known.choice.as_ref(), &body).await
+    }
+
+    fn refuse(&self, error: &Error, known: &Known) -> Response<Body> {
+        let place = Place { host: known.host.as_ref(), path: &known.path, table: known.table.as_deref() };
+        let is_modern = known.front == Front::Modern;
+        refusal::answer(error, known.id.as_deref(), is_modern, &place, &self.plane.shared.settings)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The one door where an [`Error`] becomes a status and a JSON-RPC body.
 
 use bytes::Bytes;
+use catalog::access::Scope;
 use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderValue, Response, StatusCode};
 use mcp::error::{code, error_body, result_body};
@@ -147,7 +148,7 @@ fn challenge(error: &Error, asker: &Asker<'_>) -> HeaderValue {
     let metadata_url = (asker.metadata_url)();
     let text = match error {
         Error::MissingScope { needed, .. } => {
-            let scopes: Vec<_> = needed.iter().map(catalog::access::Scope::as_str).collect();
+            let scopes: Vec<_> = needed.iter().map(Scope::as_str).collect();
             let scopes = scopes.join(" ");
             format!(
                 r#"Bearer error="insufficient_scope", scope="{scopes}", resource_metadata="{metadata_url}", error_description="{error}""#

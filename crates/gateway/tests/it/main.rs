@@ -9,6 +9,7 @@ mod heard;
 
 mod access;
 mod audit;
+mod batches;
 mod bridging;
 mod cli;
 mod config;

@@ -1,0 +1,93 @@
+//! What messages have in common that do not come one a request, but several in a batch or to one stream of
+//! 2024-11-05; each is answered as if it had come alone.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use catalog::access::Principal;
+use http::{HeaderMap, HeaderValue, Response};
+use mcp::headers::Accepts;
+use mcp::message::Outline;
+use mcp::method::Method;
+use routing::Table;
+use routing::target::Target;
+
+use crate::error::Error;
+use crate::outbound::Body;
+use crate::plane::{Call, Front, Plane};
+use crate::refusal::{self, Place};
+use crate::{direct, inbound, metrics, virtual_server};
+
+/// A caller at an endpoint, let in.
+pub(crate) struct Standing {
+    pub(crate) plane: Plane,
+    pub(crate) principal: Arc<Principal>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) accepts: Accepts,
+    /// The snapshot it lives by.
+    pub(crate) table: Arc<Table>,
+    /// The endpoint's short path.
+    pub(crate) path: String,
+    /// The host the client named.
+    pub(crate) host: Option<HeaderValue>,
+}
+
+impl Standing {
+    /// Answers one message. An error is told and logged as that of a request of its own.
+    pub(crate) async fn answer(&self, body: Bytes) -> Response<Body> {
+        let started = Instant::now();
+        let (id, outcome) = match Outline::read(&body) {
+            Ok(outline) => {
+                let id = outline.id.map(|id| body.slice(id.range()));
+                (id, self.run(body, outline).await)
+            }
+            Err(malformed) => {
+                let id = malformed.id().map(|id| Bytes::copy_from_slice(id.as_bytes()));
+                (id, Err(malformed.into()))
+            }
+        };
+        outcome.unwrap_or_else(|error| {
+            let refusal = self.refuse(&error, id.as_deref());
+            metrics::log(&self.path, "POST", refusal.status(), Some(&error), started.elapsed());
+            refusal
+        })
+    }
+
+    async fn run(&self, body: Bytes, outline: Outline) -> Result<Response<Body>, Error> {
+        if inbound::classify(&self.headers, &body, &outline)? != Front::Legacy {
+            return Err(Error::InvalidRequest("a message of revision 2026-07-28 is posted by itself".into()));
+        }
+        let Self { plane, principal, headers, accepts, table, .. } = self;
+        let call = Call {
+            plane: plane.clone(),
+            table: table.clone(),
+            principal: principal.clone(),
+            headers: headers.clone(),
+            body,
+            outline,
+            front: Front::Legacy,
+            accepts: *accepts,
+        };
+        match self.target()? {
+            Target::Server(server) => {
+                let is_session = call.outline.method != Method::Initialize;
+                let choice = direct::choose_version(plane, server, headers, principal, is_session)?;
+                direct::post(&call, &choice).await
+            }
+            Target::Virtual(target) => virtual_server::legacy(&call, target).await,
+        }
+    }
+
+    /// Returns what the path leads to.
+    pub(crate) fn target(&self) -> Result<Target<'_>, Error> {
+        self.table.target(&self.path).ok_or_else(|| Error::NoSuchPath(self.path.clone()))
+    }
+
+    /// Turns an error into the answer to the message of this raw id.
+    pub(crate) fn refuse(&self, error: &Error, id: Option<&[u8]>) -> Response<Body> {
+        let Self { host, path, table, .. } = self;
+        let place = Place { host: host.as_ref(), path, table: Some(table) };
+        refusal::answer(error, id, false, &place, &self.plane.shared.settings)
+    }
+}
