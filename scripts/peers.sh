@@ -20,12 +20,18 @@ if [ "$(cat node_modules/.installed 2>/dev/null || true)" != "$want" ]; then
   echo "$want" >node_modules/.installed
 fi
 
-want="$(checksum requirements.txt) $("$python" --version)"
-if [ "$(cat .venv/.installed 2>/dev/null || true)" != "$want" ]; then
-  step "Installing the Python peers into peers/.venv"
-  rm -rf .venv
-  "$python" -m venv .venv || fail "$python could not make a virtual environment: see its message above."
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt </dev/null ||
+# Makes a virtual environment at $1 with what $2 locks.
+environment() {
+  local want
+  want="$(checksum "$2") $("$python" --version)"
+  [ "$(cat "$1/.installed" 2>/dev/null || true)" != "$want" ] || return 0
+  step "Installing the Python peers into peers/$1"
+  rm -rf "$1"
+  "$python" -m venv "$1" || fail "$python could not make a virtual environment: see its message above."
+  "$1/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$2" </dev/null ||
     fail "pip failed in peers/: see its message above; it needs to reach a Python package index."
-  echo "$want" >.venv/.installed
-fi
+  echo "$want" >"$1/.installed"
+}
+
+environment .venv requirements.txt
+environment .venv-1 requirements-1.txt

@@ -1,0 +1,76 @@
+// A client made with the TypeScript SDK 2.x: connects, lists everything, does what it is told, prints one JSON line.
+//
+// Usage: node ts2_client.mjs URL TOKEN [PLAN]
+// PLAN is a JSON object, each member optional: {"mode", "tool", "arguments", "prompt", "prompt_arguments", "resource"}.
+// "mode" is "legacy", the SDK's own default, or "auto", or a revision to insist on. TOKEN may be "-" for none. Exit
+// status 1 and a message on stderr when anything fails.
+
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+
+const [url, token, planText = "{}"] = process.argv.slice(2);
+if (!url || !token) {
+  console.error("usage: node ts2_client.mjs URL TOKEN [PLAN]");
+  process.exit(2);
+}
+const plan = JSON.parse(planText);
+const asked = [];
+let progress = 0;
+
+/** Answers the three questions a server may ask its client, each with a fixed answer. */
+function answerQuestions(client) {
+  const answers = {
+    "sampling/createMessage": {
+      role: "assistant",
+      model: "peer-model",
+      content: { type: "text", text: "sampled by the client" },
+    },
+    "elicitation/create": { action: "decline" },
+    "roots/list": { roots: [{ uri: "file:///peer", name: "peer" }] },
+  };
+  for (const [method, answer] of Object.entries(answers)) {
+    client.setRequestHandler(method, async () => {
+      asked.push(method);
+      return answer;
+    });
+  }
+}
+
+async function main() {
+  const mode = ["legacy", "auto"].includes(plan.mode ?? "legacy") ? plan.mode : { pin: plan.mode };
+  const client = new Client(
+    { name: "ts2-peer", version: "1.0.0" },
+    { capabilities: { sampling: {}, elicitation: {}, roots: {} }, versionNegotiation: mode && { mode } },
+  );
+  answerQuestions(client);
+  const headers = token === "-" ? {} : { Authorization: `Bearer ${token}` };
+  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+  await client.connect(transport);
+  const offers = client.getServerCapabilities() ?? {};
+  const list = async (offered, method, member) => (offered ? (await client[method]())[member] : []);
+  const seen = {
+    protocol: client.getNegotiatedProtocolVersion(),
+    server: client.getServerVersion(),
+    session: transport.sessionId ?? null,
+    tools: (await list(offers.tools, "listTools", "tools")).map((tool) => tool.name),
+    prompts: (await list(offers.prompts, "listPrompts", "prompts")).map((prompt) => prompt.name),
+    resources: (await list(offers.resources, "listResources", "resources")).map((item) => item.uri),
+    templates: (await list(offers.resources, "listResourceTemplates", "resourceTemplates")).map((item) => item.uriTemplate),
+  };
+  if (plan.tool) {
+    const call = { name: plan.tool, arguments: plan.arguments ?? {} };
+    seen.called = await client.callTool(call, { onprogress: () => (progress += 1), timeout: 30_000 });
+  }
+  if (plan.prompt) seen.prompt = await client.getPrompt({ name: plan.prompt, arguments: plan.prompt_arguments ?? {} });
+  if (plan.resource) seen.resource = await client.readResource({ uri: plan.resource });
+  if (transport.sessionId) await transport.terminateSession();
+  await client.close();
+  console.log(JSON.stringify({ ...seen, asked, progress }));
+}
+
+main().then(
+  () => process.exit(0),
+  (error) => {
+    console.error(error);
+    process.exit(1);
+  },
+);
