@@ -15,6 +15,7 @@ mod answer;
 mod ask;
 mod budget;
 mod connect;
+mod duplex;
 mod host;
 mod line;
 mod outgoing;

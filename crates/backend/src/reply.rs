@@ -11,11 +11,11 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 
 use crate::budget::{Budget, Held};
+use crate::duplex::messages::Messages;
 use crate::error::Error;
 use crate::host::Host;
 use crate::line::Line;
 use crate::settings::Settings;
-use crate::stdio::messages::Messages;
 
 /// How much is handed out before other tasks of the thread get their turn; what a piece costs beside its bytes.
 const TURN_BYTES: usize = 256 * 1024;
@@ -39,7 +39,7 @@ pub struct Reply {
 enum Carrier {
     Line(Box<Line>, Arc<Host>),
     Stream(Incoming, Pin<Box<Sleep>>),
-    /// What a command wrote.
+    /// What came of a conversation.
     Messages(Box<Messages>),
     /// It is here already.
     Bytes(Bytes),

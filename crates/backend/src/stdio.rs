@@ -10,12 +10,9 @@ mod command;
 mod errors;
 mod exchange;
 mod group;
-mod inbox;
 mod lines;
-pub(crate) mod messages;
 mod process;
 mod running;
-mod switchboard;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -3,29 +3,23 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Method as Verb, Response, StatusCode};
 use mcp::era::Revision;
 use mcp::error::{code, error_body};
 use mcp::headers::{PROTOCOL_VERSION, SESSION_ID};
-use mcp::message::{Kind, Malformed, Outline, member};
+use mcp::message::{Kind, Outline, member};
 use mcp::method::Method;
 use tokio::time::Instant;
 
 use super::Stdio;
-use super::messages::{Belongs, Messages};
 use super::process::{Process, Start};
-use super::switchboard::Serves;
+use crate::duplex::answers;
+use crate::duplex::messages::{Belongs, Messages};
+use crate::duplex::switchboard::Serves;
 use crate::error::Error;
 use crate::outgoing::Outgoing;
 use crate::reply::Reply;
 use crate::settings::Settings;
-
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
-
-/// Bytes of a session's id, which nobody must guess.
-const ID_BYTES: usize = 16;
 
 impl Stdio {
     /// Sends a request to a command and waits for the beginning of its answer.
@@ -51,13 +45,13 @@ impl Stdio {
             (&Verb::DELETE, Some(id)) => {
                 let was_there = self.running.leave(id, name);
                 let status = if was_there { StatusCode::NO_CONTENT } else { StatusCode::NOT_FOUND };
-                return Ok(empty(status, settings));
+                return Ok(answers::empty(status, settings));
             }
-            _ => return Ok(empty(StatusCode::METHOD_NOT_ALLOWED, settings)),
+            _ => return Ok(answers::empty(StatusCode::METHOD_NOT_ALLOWED, settings)),
         }
         let outline = match Outline::read(&outgoing.body) {
             Ok(outline) => outline,
-            Err(malformed) => return Ok(refused(malformed_body(&malformed), settings)),
+            Err(malformed) => return Ok(answers::malformed(&malformed, settings)),
         };
         let post = Post { name, message: outgoing.body, outline, settings, deadline };
         match session {
@@ -69,28 +63,28 @@ impl Stdio {
             None => {
                 let id = post.outline.id.map(|id| id.of(&post.message));
                 let reason = "a session is needed: begin with initialize";
-                Ok(refused(error_body(id, code::INVALID_REQUEST, reason, None), settings))
+                Ok(answers::refused(error_body(id, code::INVALID_REQUEST, reason, None), settings))
             }
         }
     }
 
     fn listen(&self, name: &str, id: &str, settings: &Settings) -> Response<Reply> {
         let Some(process) = self.running.session(id, name) else {
-            return empty(StatusCode::NOT_FOUND, settings);
+            return answers::empty(StatusCode::NOT_FOUND, settings);
         };
-        let inbox = process.open_news();
-        events(Reply::of_messages(Messages::new(process, inbox, Belongs::News), settings))
+        let inbox = process.board.open_news();
+        answers::of_messages(Messages::new(process, inbox, Belongs::News), settings)
     }
 
     async fn in_session(&self, post: Post<'_>, id: &str) -> Result<Response<Reply>, Error> {
         let Some(process) = self.running.session(id, post.name) else {
-            return Ok(empty(StatusCode::NOT_FOUND, post.settings));
+            return Ok(answers::empty(StatusCode::NOT_FOUND, post.settings));
         };
         if post.outline.kind == Kind::Request {
-            return post.ask(&process, false).await?.into_response(post.settings);
+            return post.ask(&process, false).await.map(|asked| answers::of_messages(asked, post.settings));
         }
         process.write(post.message, post.deadline).await?;
-        Ok(empty(StatusCode::ACCEPTED, post.settings))
+        Ok(answers::empty(StatusCode::ACCEPTED, post.settings))
     }
 
     /// Starts a process and gives it to a session if it answers `initialize` with a result.
@@ -105,12 +99,12 @@ impl Stdio {
         };
         let beginning = Beginning(Some(process.clone()));
         let asked = post.ask(&process, false).await?;
-        if asked.0.answer().is_some_and(|answer| member(answer, "error").is_some()) {
+        if asked.answer().is_some_and(|answer| member(answer, "error").is_some()) {
             // No session: the process ends with `beginning`.
-            return asked.into_response(post.settings);
+            return Ok(answers::of_messages(asked, post.settings));
         }
-        let id = new_id(post.settings)?;
-        let mut response = asked.into_response(post.settings)?;
+        let id = answers::new_id(post.settings)?;
+        let mut response = answers::of_messages(asked, post.settings);
         let value = HeaderValue::from_str(&id).expect("hexadecimal digits are printable");
         response.headers_mut().insert(SESSION_ID, value);
         self.running.enter(id, process);
@@ -122,7 +116,7 @@ impl Stdio {
     async fn by_itself(&self, mut post: Post<'_>) -> Result<Response<Reply>, Error> {
         if post.outline.kind != Kind::Request {
             // Over HTTP there is nothing a client could tell (2026-07-28).
-            return Ok(empty(StatusCode::ACCEPTED, post.settings));
+            return Ok(answers::empty(StatusCode::ACCEPTED, post.settings));
         }
         let is_discovery = post.outline.method == Method::Discover;
         if is_discovery {
@@ -137,14 +131,14 @@ impl Stdio {
         };
         let asked = post.ask(&process, true).await;
         if !is_discovery {
-            return asked?.into_response(post.settings);
+            return asked.map(|asked| answers::of_messages(asked, post.settings));
         }
         match asked {
-            Ok(asked) if asked.0.answer().is_none_or(|answer| is_of_our_era(answer)) => {
-                asked.into_response(post.settings)
+            Ok(asked) if asked.answer().is_none_or(|answer| is_of_our_era(answer)) => {
+                Ok(answers::of_messages(asked, post.settings))
             }
             Ok(asked) => {
-                let response = asked.into_response(post.settings);
+                let response = Ok(answers::of_messages(asked, post.settings));
                 self.running.spare(&process);
                 response
             }
@@ -155,7 +149,7 @@ impl Stdio {
                 tracing::debug!(command = post.name, %error, "a command did not answer server/discover");
                 let id = post.outline.id.map(|id| id.of(&post.message));
                 let body = error_body(id, code::METHOD_NOT_FOUND, "server/discover was not answered", None);
-                Ok(json(StatusCode::OK, body, post.settings))
+                Ok(answers::json(StatusCode::OK, body, post.settings))
             }
             Err(error) => Err(error),
         }
@@ -195,34 +189,17 @@ struct Post<'a> {
     deadline: Instant,
 }
 
-/// A request whose answer has begun.
-struct Asked(Messages);
-
 impl Post<'_> {
     /// Writes a request and waits for its first message.
-    async fn ask(&self, process: &Arc<Process>, is_cancelled_by_leaving: bool) -> Result<Asked, Error> {
-        let entered = process.enter(&self.message, &self.outline)?;
+    async fn ask(&self, process: &Arc<Process>, is_cancelled_by_leaving: bool) -> Result<Messages, Error> {
+        let entered = process.board.enter(&self.message, &self.outline)?;
         let belongs =
             |is_cancelled_by_leaving| Belongs::Request { number: entered.number, is_cancelled_by_leaving };
         let mut messages = Messages::new(process.clone(), entered.inbox, belongs(false));
         process.write(entered.message, self.deadline).await?;
         messages.belongs = belongs(is_cancelled_by_leaving);
         messages.begin(self.deadline).await?;
-        Ok(Asked(messages))
-    }
-}
-
-impl Asked {
-    fn into_response(self, settings: &Settings) -> Result<Response<Reply>, Error> {
-        let Self(messages) = self;
-        let is_json = messages.answer().is_some();
-        let reply = Reply::of_messages(messages, settings);
-        if !is_json {
-            return Ok(events(reply));
-        }
-        let mut response = Response::new(reply);
-        response.headers_mut().insert(CONTENT_TYPE, JSON);
-        Ok(response)
+        Ok(messages)
     }
 }
 
@@ -255,38 +232,4 @@ fn is_of_our_era(answer: &[u8]) -> bool {
     let said = member(error, "code").and_then(|code| std::str::from_utf8(code.of(error)).ok()?.parse().ok());
     let modern = [code::HEADER_MISMATCH, code::MISSING_CAPABILITY, code::UNSUPPORTED_VERSION];
     said.is_some_and(|said: i32| modern.contains(&said))
-}
-
-fn new_id(settings: &Settings) -> Result<String, Error> {
-    let mut bytes = [0; ID_BYTES];
-    let random = settings.tls.crypto_provider().secure_random;
-    random.fill(&mut bytes).map_err(|_| Error::unreachable("no randomness for a session's id"))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-fn malformed_body(malformed: &Malformed) -> Bytes {
-    error_body(None, code::INVALID_REQUEST, &malformed.to_string(), None)
-}
-
-fn refused(body: Bytes, settings: &Settings) -> Response<Reply> {
-    json(StatusCode::BAD_REQUEST, body, settings)
-}
-
-fn json(status: StatusCode, body: Bytes, settings: &Settings) -> Response<Reply> {
-    let mut response = Response::new(Reply::of_bytes(body, settings));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, JSON);
-    response
-}
-
-fn empty(status: StatusCode, settings: &Settings) -> Response<Reply> {
-    let mut response = Response::new(Reply::of_bytes(Bytes::new(), settings));
-    *response.status_mut() = status;
-    response
-}
-
-fn events(reply: Reply) -> Response<Reply> {
-    let mut response = Response::new(reply);
-    response.headers_mut().insert(CONTENT_TYPE, EVENTS);
-    response
 }

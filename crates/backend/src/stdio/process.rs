@@ -1,10 +1,9 @@
 //! One running command: its lines go to the switchboard, messages to its input, and it is ended and reaped here.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use mcp::message::Outline;
 use rustix::process::Signal;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStdin, ChildStdout};
@@ -15,12 +14,13 @@ use tokio::time::{Instant, timeout};
 use super::command::Command;
 use super::errors;
 use super::group::Group;
-use super::inbox::Inbox;
 use super::lines::Lines;
-use super::switchboard::{Delivered, Entered, Serves, Switchboard};
 use crate::budget::Budget;
+use crate::duplex::board::{Board, Closed};
+use crate::duplex::inbox::Inbox;
+use crate::duplex::messages::Peer;
+use crate::duplex::switchboard::{Delivered, Serves};
 use crate::error::Error;
-use crate::host::lock;
 
 /// Messages that wait to be written. Whoever brings one beyond waits, and holds its request's memory for it.
 const INPUT_QUEUE: usize = 16;
@@ -38,29 +38,14 @@ const FLOOD_PAUSE: Duration = Duration::from_millis(1);
 pub(super) struct Process {
     /// The name of the command.
     pub(super) name: Box<str>,
-    board: Mutex<Board>,
+    /// Who waits for what it writes.
+    pub(super) board: Board,
     input: mpsc::Sender<Bytes>,
     group: Group,
     /// Set to true to have it ended.
     ending: watch::Sender<bool>,
     /// Set to true once it was reaped.
     gone: watch::Sender<bool>,
-}
-
-struct Board {
-    switch: Switchboard,
-    /// Why it takes no requests any more.
-    closed: Option<Closed>,
-    used: Instant,
-}
-
-/// How a process ended, for those who waited.
-#[derive(Clone)]
-pub(super) enum Closed {
-    /// It never began.
-    NotStarted(String),
-    /// It ended, or was ended, while it worked.
-    Ended(String),
 }
 
 /// What a process is started with.
@@ -78,10 +63,9 @@ impl Process {
     /// Starts a command on a runtime, which carries it from then on.
     pub(super) fn start(name: &str, start: Start, runtime: &tokio::runtime::Handle) -> Arc<Self> {
         let (input, written) = mpsc::channel(INPUT_QUEUE);
-        let board = Board { switch: Switchboard::new(start.serves), closed: None, used: Instant::now() };
         let process = Arc::new(Self {
             name: name.into(),
-            board: Mutex::new(board),
+            board: Board::new(start.serves),
             input,
             group: Group::default(),
             ending: watch::Sender::new(false),
@@ -95,61 +79,19 @@ impl Process {
         process
     }
 
-    /// Enters a request and returns it as it must be written.
-    pub(super) fn enter(&self, message: &Bytes, outline: &Outline) -> Result<Entered, Error> {
-        let mut board = lock(&self.board);
-        board.used = Instant::now();
-        match &board.closed {
-            Some(closed) => Err(closed.before()),
-            None => board.switch.enter(message, outline).ok_or(Error::Overloaded),
-        }
-    }
-
-    /// Forgets a request. Returns its raw id if no answer had come.
-    pub(super) fn forget(&self, number: u64) -> Option<Bytes> {
-        let mut board = lock(&self.board);
-        board.used = Instant::now();
-        board.switch.forget(number)
-    }
-
-    /// Opens the stream of news.
-    pub(super) fn open_news(&self) -> Arc<Inbox> {
-        let mut board = lock(&self.board);
-        board.used = Instant::now();
-        let inbox = board.switch.open_news();
-        if board.closed.is_some() {
-            inbox.close();
-        }
-        inbox
-    }
-
-    /// Forgets a stream of news.
-    pub(super) fn close_news(&self, inbox: &Arc<Inbox>) {
-        let mut board = lock(&self.board);
-        board.used = Instant::now();
-        board.switch.close_news(inbox);
-    }
-
     /// Writes a message, in the order of the calls. Where it fails nothing was written.
     pub(super) async fn write(&self, message: Bytes, deadline: Instant) -> Result<(), Error> {
-        lock(&self.board).used = Instant::now();
+        self.board.touch();
         match tokio::time::timeout_at(deadline, self.input.send(message)).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(lock(&self.board).closed.as_ref().map_or_else(no_input, Closed::before)),
+            Ok(Err(_)) => Err(self.board.closed().unwrap_or_else(no_input)),
             Err(_) => Err(Error::TimedOut { what: "the command reads no input", may_have_run: false }),
-        }
-    }
-
-    /// Writes a message if there is room for it.
-    pub(super) fn try_write(&self, message: Bytes) {
-        if self.input.try_send(message).is_err() {
-            tracing::debug!(command = %self.name, "a message was not written: the command reads no input");
         }
     }
 
     /// Has it ended, soon.
     pub(super) fn end(&self) {
-        self.close(&Closed::Ended("the command was ended".into()));
+        self.board.close(&Closed::Ended("the command was ended".into()));
         self.ending.send_replace(true);
     }
 
@@ -170,39 +112,6 @@ impl Process {
         *self.gone.borrow()
     }
 
-    /// Says whether it takes requests no more.
-    pub(super) fn is_closed(&self) -> bool {
-        lock(&self.board).closed.is_some()
-    }
-
-    /// Says whether anybody waits for an answer.
-    pub(super) fn is_asked(&self) -> bool {
-        lock(&self.board).switch.is_asked()
-    }
-
-    /// Returns since when nobody has used it; `None` while somebody does.
-    pub(super) fn idle_since(&self) -> Option<Instant> {
-        let board = lock(&self.board);
-        (!board.switch.is_busy()).then_some(board.used)
-    }
-
-    /// Takes no more requests, and tells all who wait. Only the first reason counts.
-    fn close(&self, closed: &Closed) {
-        let mut board = lock(&self.board);
-        if board.closed.is_some() {
-            return;
-        }
-        board.closed = Some(closed.clone());
-        let (requests, news) = board.switch.clear();
-        drop(board);
-        for request in requests {
-            request.fail(closed.during());
-        }
-        if let Some(news) = news {
-            news.close();
-        }
-    }
-
     async fn run(&self, start: Start, written: mpsc::Receiver<Bytes>) {
         let _room = start.room;
         let is_unwanted = *self.ending.borrow();
@@ -213,7 +122,7 @@ impl Process {
             Ok(child) => child,
             Err(error) => {
                 tracing::warn!(command = %self.name, %error, "a command could not be started");
-                self.close(&Closed::NotStarted(format!(
+                self.board.close(&Closed::NotStarted(format!(
                     "the command {} cannot be started: {error}",
                     self.name
                 )));
@@ -228,16 +137,16 @@ impl Process {
         beside.spawn(errors::log(self.name.clone(), errors.expect("piped")));
         let fault = self.follow(output.expect("piped"), start.budget).await;
         if let Some(fault) = fault {
-            self.close(&Closed::Ended(format!("the command was ended: {fault}")));
+            self.board.close(&Closed::Ended(format!("the command was ended: {fault}")));
         }
         // Closes its input, too.
         beside.shutdown().await;
         let status = self.group.end(child, start.grace).await;
         let how = status.map_or_else(|| "unknown".to_owned(), |status| status.to_string());
-        if lock(&self.board).closed.is_none() {
+        if !self.board.is_closed() {
             tracing::info!(command = %self.name, status = how, "a command ended by itself");
         }
-        self.close(&Closed::Ended(format!("the command ended ({how})")));
+        self.board.close(&Closed::Ended(format!("the command ended ({how})")));
         tracing::debug!(command = %self.name, status = how, "command ended");
     }
 
@@ -271,7 +180,7 @@ impl Process {
                 Ok(None) => return None,
                 Err(fault) => return Some(fault),
             };
-            let delivered = lock(&self.board).switch.deliver(line);
+            let delivered = self.board.deliver(line);
             for one in delivered {
                 match one {
                     Delivered::Taken => tokio::task::coop::consume_budget().await,
@@ -286,19 +195,19 @@ impl Process {
     }
 }
 
-impl Closed {
-    /// The error of a request that was being answered.
-    fn during(&self) -> Error {
-        match self {
-            Self::NotStarted(reason) => Error::unreachable(reason.clone()),
-            Self::Ended(reason) => Error::Broken { reason: reason.clone() },
-        }
+impl Peer for Process {
+    fn forget(&self, number: u64) -> Option<Bytes> {
+        self.board.forget(number)
     }
 
-    /// The error of a request that comes too late.
-    fn before(&self) -> Error {
-        let (Self::NotStarted(reason) | Self::Ended(reason)) = self;
-        Error::unreachable(reason.clone())
+    fn close_news(&self, inbox: &Arc<Inbox>) {
+        self.board.close_news(inbox);
+    }
+
+    fn try_write(&self, message: Bytes) {
+        if self.input.try_send(message).is_err() {
+            tracing::debug!(command = %self.name, "a message was not written: the command reads no input");
+        }
     }
 }
 

@@ -59,7 +59,7 @@ impl Running {
     /// Returns the process of a session, if it still works.
     pub(super) fn session(&self, id: &str, name: &str) -> Option<Arc<Process>> {
         let table = lock(&self.table);
-        table.sessions.get(id).filter(|process| &*process.name == name && !process.is_closed()).cloned()
+        table.sessions.get(id).filter(|process| &*process.name == name && !process.board.is_closed()).cloned()
     }
 
     /// Takes note of a process that belongs to nobody yet. Fails where nothing may be started any more.
@@ -86,7 +86,7 @@ impl Running {
         if table.sessions.get(id).is_none_or(|process| &*process.name != name) {
             return false;
         }
-        let process = table.sessions.remove(id).filter(|process| !process.is_closed());
+        let process = table.sessions.remove(id).filter(|process| !process.board.is_closed());
         let was_there = process.is_some();
         if let Some(process) = process {
             process.end();
@@ -97,7 +97,7 @@ impl Running {
 
     /// Returns the process that serves everybody, if there is one that works.
     pub(super) fn shared(&self, name: &str) -> Option<Arc<Process>> {
-        lock(&self.table).shared.get(name).filter(|process| !process.is_closed()).cloned()
+        lock(&self.table).shared.get(name).filter(|process| !process.board.is_closed()).cloned()
     }
 
     /// Returns the process that serves everybody; starts it where another has not meanwhile.
@@ -110,7 +110,7 @@ impl Running {
         if table.is_stopped {
             return Err(stopped());
         }
-        if let Some(process) = table.shared.get(name).filter(|process| !process.is_closed()) {
+        if let Some(process) = table.shared.get(name).filter(|process| !process.board.is_closed()) {
             return Ok(process.clone());
         }
         let process = start();
@@ -125,7 +125,7 @@ impl Running {
         let mut table = lock(&self.table);
         let is_ours = table.shared.get(&process.name).is_some_and(|shared| Arc::ptr_eq(shared, process));
         // Requests may have come meanwhile, which another process cannot answer.
-        if is_ours && !process.is_asked() {
+        if is_ours && !process.board.is_asked() {
             table.shared.remove(&process.name);
             table.spared.push((Instant::now(), process.clone()));
         }
@@ -134,7 +134,7 @@ impl Running {
     /// Takes a process that was put aside.
     pub(super) fn take_spared(&self, name: &str) -> Option<Arc<Process>> {
         let mut table = lock(&self.table);
-        let fits = |process: &Process| &*process.name == name && !process.is_closed();
+        let fits = |process: &Process| &*process.name == name && !process.board.is_closed();
         let at = table.spared.iter().position(|(_, process)| fits(process))?;
         let (_, process) = table.spared.swap_remove(at);
         table.others.push(process.clone());
@@ -153,9 +153,10 @@ impl Running {
             stays
         });
         let is_old = |process: &Process| {
-            process.idle_since().is_some_and(|since| now.duration_since(since) >= self.idle)
+            process.board.idle_since().is_some_and(|since| now.duration_since(since) >= self.idle)
         };
-        let goes = |process: &Process| process.is_closed() || is_old(process) || !is_wanted(&process.name);
+        let goes =
+            |process: &Process| process.board.is_closed() || is_old(process) || !is_wanted(&process.name);
         let mut gone: Vec<_> =
             table.sessions.extract_if(|_, process| goes(process)).map(|(_, one)| one).collect();
         gone.extend(table.shared.extract_if(|_, process| goes(process)).map(|(_, one)| one));
@@ -189,8 +190,9 @@ impl Table {
     /// Ends the process that was idle for longest.
     fn evict(&mut self, now: Instant, after: Duration) {
         let is_long = |since: &Instant| now.duration_since(*since) >= after;
-        let idle =
-            |process: &Process| process.idle_since().filter(|since| is_long(since) && !process.is_closed());
+        let idle = |process: &Process| {
+            process.board.idle_since().filter(|since| is_long(since) && !process.board.is_closed())
+        };
         let sessions = self.sessions.values().filter_map(|one| Some((idle(one)?, one)));
         let shared = self.shared.values().filter_map(|one| Some((idle(one)?, one)));
         if let Some((_, longest)) = sessions.chain(shared).min_by_key(|(since, _)| *since) {

@@ -3,7 +3,7 @@
 use std::task::{Context, Poll, Waker};
 
 use super::*;
-use crate::stdio::inbox::Mail;
+use crate::duplex::inbox::Mail;
 
 fn ask(switch: &mut Switchboard, message: &str) -> (Arc<Inbox>, String) {
     let message = Bytes::from(message.to_owned());

@@ -1,4 +1,4 @@
-//! Messages of a process that wait for one reader, who may be on another thread.
+//! Messages that wait for one reader, who may be on another thread.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ const MAX_WAITING_BYTES: usize = 1024 * 1024;
 
 /// Messages that wait for their reader.
 #[derive(Default)]
-pub(super) struct Inbox(Mutex<State>);
+pub(crate) struct Inbox(Mutex<State>);
 
 #[derive(Default)]
 struct State {
@@ -36,7 +36,7 @@ enum End {
 
 /// What a reader gets.
 #[derive(Debug)]
-pub(super) enum Mail {
+pub(crate) enum Mail {
     /// More follows.
     Message(Bytes),
     /// The answer, the last there is.
@@ -45,7 +45,7 @@ pub(super) enum Mail {
 
 impl Inbox {
     /// Puts a message in. Returns whether there was room; a lone message always has some.
-    pub(super) fn push(&self, message: Bytes) -> bool {
+    pub(crate) fn push(&self, message: Bytes) -> bool {
         let mut state = lock(&self.0);
         let has_room = state.messages.is_empty()
             || state.messages.len() < MAX_WAITING && state.bytes + message.len() <= MAX_WAITING_BYTES;
@@ -60,17 +60,17 @@ impl Inbox {
     }
 
     /// Puts the answer in.
-    pub(super) fn answer(&self, answer: Bytes) {
+    pub(crate) fn answer(&self, answer: Bytes) {
         self.end(End::Answer(answer));
     }
 
     /// Says that no answer will come.
-    pub(super) fn fail(&self, error: Error) {
+    pub(crate) fn fail(&self, error: Error) {
         self.end(End::Failed(error));
     }
 
     /// Says that nothing more will come.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.end(End::Nothing);
     }
 
@@ -83,7 +83,7 @@ impl Inbox {
     }
 
     /// Takes the next message out; `None` at the end.
-    pub(super) fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Mail, Error>>> {
+    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Mail, Error>>> {
         let mut state = lock(&self.0);
         if let Some(message) = state.messages.pop_front() {
             state.bytes -= message.len();

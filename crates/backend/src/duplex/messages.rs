@@ -9,14 +9,13 @@ use bytes::Bytes;
 use tokio::time::{Instant, Sleep};
 
 use super::inbox::{Inbox, Mail};
-use super::process::Process;
 use crate::error::Error;
 
-/// Messages of a process for one reader. Dropped, it takes them out of the process's care.
+/// Messages of a conversation for one reader. Dropped, it takes them out of the other side's care.
 pub(crate) struct Messages {
-    process: Arc<Process>,
+    peer: Arc<dyn Peer>,
     inbox: Arc<Inbox>,
-    pub(super) belongs: Belongs,
+    pub(crate) belongs: Belongs,
     /// What was read ahead, to know which form the answer has.
     first: Option<Bytes>,
     is_json: bool,
@@ -24,12 +23,22 @@ pub(crate) struct Messages {
     timer: Pin<Box<Sleep>>,
 }
 
+/// The other side of a conversation, to those who read its messages.
+pub(crate) trait Peer: Send + Sync {
+    /// Forgets a request. Returns its raw id if no answer had come.
+    fn forget(&self, number: u64) -> Option<Bytes>;
+    /// Forgets a stream of news.
+    fn close_news(&self, inbox: &Arc<Inbox>);
+    /// Sends a message if there is room for it.
+    fn try_write(&self, message: Bytes);
+}
+
 /// What the messages belong to.
-pub(super) enum Belongs {
+pub(crate) enum Belongs {
     /// A request, by its number.
     Request {
         number: u64,
-        /// Whether the process is told when nobody waits any more.
+        /// Whether the other side is told when nobody waits any more.
         is_cancelled_by_leaving: bool,
     },
     /// The stream of news.
@@ -37,13 +46,13 @@ pub(super) enum Belongs {
 }
 
 impl Messages {
-    pub(super) fn new(process: Arc<Process>, inbox: Arc<Inbox>, belongs: Belongs) -> Self {
+    pub(crate) fn new(peer: Arc<dyn Peer>, inbox: Arc<Inbox>, belongs: Belongs) -> Self {
         let timer = Box::pin(tokio::time::sleep(Duration::ZERO));
-        Self { process, inbox, belongs, first: None, is_json: false, is_done: false, timer }
+        Self { peer, inbox, belongs, first: None, is_json: false, is_done: false, timer }
     }
 
     /// Waits for the first message. Returns whether it is the answer, so that no events need be made of it.
-    pub(super) async fn begin(&mut self, deadline: Instant) -> Result<bool, Error> {
+    pub(crate) async fn begin(&mut self, deadline: Instant) -> Result<bool, Error> {
         let timed_out = Error::TimedOut { what: "no answer", may_have_run: true };
         let first = std::future::poll_fn(|cx| self.inbox.poll(cx));
         match tokio::time::timeout_at(deadline, first).await.map_err(|_| timed_out)? {
@@ -60,7 +69,7 @@ impl Messages {
     }
 
     /// Returns the whole answer, where it was the first message.
-    pub(super) fn answer(&self) -> Option<&Bytes> {
+    pub(crate) fn answer(&self) -> Option<&Bytes> {
         self.first.as_ref().filter(|_| self.is_json)
     }
 
@@ -102,11 +111,11 @@ impl Messages {
 impl Drop for Messages {
     fn drop(&mut self) {
         match self.belongs {
-            Belongs::News => self.process.close_news(&self.inbox),
+            Belongs::News => self.peer.close_news(&self.inbox),
             Belongs::Request { number, is_cancelled_by_leaving } => {
-                let under_way = self.process.forget(number);
+                let under_way = self.peer.forget(number);
                 if let Some(id) = under_way.filter(|_| is_cancelled_by_leaving) {
-                    self.process.try_write(cancellation(&id));
+                    self.peer.try_write(cancellation(&id));
                 }
             }
         }
@@ -117,7 +126,7 @@ fn event(message: &[u8]) -> Bytes {
     mcp::sse::encode(message, None)
 }
 
-/// Writes what tells a process that nobody waits for a request any more.
+/// Writes what tells the other side that nobody waits for a request any more.
 ///
 /// Source: MCP 2026-07-28, basic/patterns/cancellation.
 fn cancellation(id: &[u8]) -> Bytes {

@@ -1,4 +1,4 @@
-//! Who gets which message of a process: the request it belongs to, the session's stream of news, or nobody.
+//! Who gets which message of a conversation: the request it belongs to, the session's stream of news, or nobody.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Whom a process serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Serves {
+pub(crate) enum Serves {
     /// One session of the older revisions. Its ids are its own, and what belongs to no request belongs to it.
     Session,
     /// Requests of anybody, each by itself. They get ids of ours, and what belongs to none of them is for nobody.
@@ -31,7 +31,7 @@ pub(super) enum Serves {
 }
 
 /// The requests that wait for answers of one process, and where everything else goes.
-pub(super) struct Switchboard {
+pub(crate) struct Switchboard {
     serves: Serves,
     /// In the order they were asked.
     requests: Vec<Request>,
@@ -59,18 +59,18 @@ struct Progress {
 }
 
 /// A request that was entered.
-pub(super) struct Entered {
+pub(crate) struct Entered {
     /// What names it here.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// The message as the process gets it.
-    pub(super) message: Bytes,
+    pub(crate) message: Bytes,
     /// Where its messages come.
-    pub(super) inbox: Arc<Inbox>,
+    pub(crate) inbox: Arc<Inbox>,
 }
 
 /// What became of a message.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Delivered {
+pub(crate) enum Delivered {
     /// It found its reader, or waits for it.
     Taken,
     /// It is for nobody, or its reader is too slow.
@@ -80,13 +80,13 @@ pub(super) enum Delivered {
 }
 
 impl Switchboard {
-    pub(super) fn new(serves: Serves) -> Self {
+    pub(crate) fn new(serves: Serves) -> Self {
         let (requests, kept) = (Vec::new(), VecDeque::new());
         Self { serves, requests, news: None, kept, kept_bytes: 0, next_number: 1 }
     }
 
     /// Enters a request; `None` where too many wait already.
-    pub(super) fn enter(&mut self, message: &Bytes, outline: &Outline) -> Option<Entered> {
+    pub(crate) fn enter(&mut self, message: &Bytes, outline: &Outline) -> Option<Entered> {
         let id = outline.id.filter(|_| self.requests.len() < MAX_REQUESTS)?;
         let number = self.next_number;
         self.next_number += 1;
@@ -121,13 +121,13 @@ impl Switchboard {
     }
 
     /// Forgets a request nobody waits for any more. Returns its raw id at the process if it was still under way.
-    pub(super) fn forget(&mut self, number: u64) -> Option<Bytes> {
+    pub(crate) fn forget(&mut self, number: u64) -> Option<Bytes> {
         let at = self.requests.iter().position(|request| request.number == number)?;
         Some(self.requests.remove(at).id)
     }
 
     /// Opens the session's stream of news, with what was kept for it. One that was open ends.
-    pub(super) fn open_news(&mut self) -> Arc<Inbox> {
+    pub(crate) fn open_news(&mut self) -> Arc<Inbox> {
         let inbox = Arc::<Inbox>::default();
         for message in self.kept.drain(..) {
             inbox.push(message);
@@ -140,29 +140,29 @@ impl Switchboard {
     }
 
     /// Forgets the stream of news, unless it is another by now.
-    pub(super) fn close_news(&mut self, inbox: &Arc<Inbox>) {
+    pub(crate) fn close_news(&mut self, inbox: &Arc<Inbox>) {
         self.news.take_if(|open| Arc::ptr_eq(open, inbox));
     }
 
     /// Says whether anybody waits for anything.
-    pub(super) fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         !self.requests.is_empty() || self.news.is_some()
     }
 
     /// Says whether anybody waits for an answer.
-    pub(super) fn is_asked(&self) -> bool {
+    pub(crate) fn is_asked(&self) -> bool {
         !self.requests.is_empty()
     }
 
     /// Takes everybody out who waits: those for answers, and the stream of news.
-    pub(super) fn clear(&mut self) -> (Vec<Arc<Inbox>>, Option<Arc<Inbox>>) {
+    pub(crate) fn clear(&mut self) -> (Vec<Arc<Inbox>>, Option<Arc<Inbox>>) {
         self.kept.clear();
         let requests = self.requests.drain(..).map(|request| request.inbox).collect();
         (requests, self.news.take())
     }
 
     /// Delivers one line: a message, or a batch of them (2025-03-26).
-    pub(super) fn deliver(&mut self, line: Bytes) -> Vec<Delivered> {
+    pub(crate) fn deliver(&mut self, line: Bytes) -> Vec<Delivered> {
         if line.first() == Some(&b'[') {
             let parts = elements(&line).unwrap_or_default();
             return parts.iter().map(|part| self.deliver_one(line.slice(part.range()))).collect();
@@ -172,7 +172,7 @@ impl Switchboard {
 
     fn deliver_one(&mut self, message: Bytes) -> Delivered {
         let Ok(outline) = Outline::read(&message) else {
-            tracing::debug!(bytes = message.len(), "a command wrote a line that is no JSON-RPC message");
+            tracing::debug!(bytes = message.len(), "a backend sent what is no JSON-RPC message");
             return Delivered::Dropped;
         };
         match outline.kind {
