@@ -45,6 +45,22 @@ impl Board {
         }
     }
 
+    /// Enters a request that belongs to no session. Fails where a session was begun meanwhile.
+    pub(crate) fn enter_by_itself(&self, message: &Bytes, outline: &Outline) -> Result<Entered, Error> {
+        let mut state = lock(&self.0);
+        state.used = Instant::now();
+        match &state.closed {
+            Some(closed) => Err(closed.before()),
+            None if !state.switch.serves_anybody() => Err(Error::unreachable("it serves a session by now")),
+            None => state.switch.enter(message, outline).ok_or(Error::Overloaded),
+        }
+    }
+
+    /// Serves one session from now on, unless somebody waits for an answer. Returns whether it does.
+    pub(crate) fn begin_session(&self) -> bool {
+        lock(&self.0).switch.begin_session()
+    }
+
     /// Forgets a request. Returns its raw id if no answer had come.
     pub(crate) fn forget(&self, number: u64) -> Option<Bytes> {
         let mut state = lock(&self.0);

@@ -85,6 +85,19 @@ impl Switchboard {
         Self { serves, requests, news: None, kept, kept_bytes: 0, next_number: 1 }
     }
 
+    /// Says whether it serves anybody, and not one session.
+    pub(crate) fn serves_anybody(&self) -> bool {
+        self.serves == Serves::Anybody
+    }
+
+    /// Serves one session from now on, unless somebody waits for an answer. Returns whether it does.
+    pub(crate) fn begin_session(&mut self) -> bool {
+        if self.requests.is_empty() {
+            self.serves = Serves::Session;
+        }
+        self.requests.is_empty()
+    }
+
     /// Enters a request; `None` where too many wait already.
     pub(crate) fn enter(&mut self, message: &Bytes, outline: &Outline) -> Option<Entered> {
         let id = outline.id.filter(|_| self.requests.len() < MAX_REQUESTS)?;

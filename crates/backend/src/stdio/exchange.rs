@@ -81,7 +81,10 @@ impl Stdio {
             return Ok(answers::empty(StatusCode::NOT_FOUND, post.settings));
         };
         if post.outline.kind == Kind::Request {
-            return post.ask(&process, false).await.map(|asked| answers::of_messages(asked, post.settings));
+            return post
+                .ask(&process, Serves::Session)
+                .await
+                .map(|asked| answers::of_messages(asked, post.settings));
         }
         process.write(post.message, post.deadline).await?;
         Ok(answers::empty(StatusCode::ACCEPTED, post.settings))
@@ -98,7 +101,7 @@ impl Stdio {
             }
         };
         let beginning = Beginning(Some(process.clone()));
-        let asked = post.ask(&process, false).await?;
+        let asked = post.ask(&process, Serves::Session).await?;
         if asked.answer().is_some_and(|answer| member(answer, "error").is_some()) {
             // No session: the process ends with `beginning`.
             return Ok(answers::of_messages(asked, post.settings));
@@ -129,7 +132,7 @@ impl Stdio {
                 self.running.share(post.name, || start.now())?
             }
         };
-        let asked = post.ask(&process, true).await;
+        let asked = post.ask(&process, Serves::Anybody).await;
         if !is_discovery {
             return asked.map(|asked| answers::of_messages(asked, post.settings));
         }
@@ -191,13 +194,16 @@ struct Post<'a> {
 
 impl Post<'_> {
     /// Writes a request and waits for its first message.
-    async fn ask(&self, process: &Arc<Process>, is_cancelled_by_leaving: bool) -> Result<Messages, Error> {
-        let entered = process.board.enter(&self.message, &self.outline)?;
+    async fn ask(&self, process: &Arc<Process>, serves: Serves) -> Result<Messages, Error> {
+        let entered = match serves {
+            Serves::Session => process.board.enter(&self.message, &self.outline)?,
+            Serves::Anybody => process.board.enter_by_itself(&self.message, &self.outline)?,
+        };
         let belongs =
             |is_cancelled_by_leaving| Belongs::Request { number: entered.number, is_cancelled_by_leaving };
         let mut messages = Messages::new(process.clone(), entered.inbox, belongs(false));
         process.write(entered.message, self.deadline).await?;
-        messages.belongs = belongs(is_cancelled_by_leaving);
+        messages.belongs = belongs(serves == Serves::Anybody);
         messages.begin(self.deadline).await?;
         Ok(messages)
     }

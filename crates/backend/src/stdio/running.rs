@@ -131,10 +131,12 @@ impl Running {
         }
     }
 
-    /// Takes a process that was put aside.
+    /// Takes a process that was put aside, for a session.
     pub(super) fn take_spared(&self, name: &str) -> Option<Arc<Process>> {
         let mut table = lock(&self.table);
-        let fits = |process: &Process| &*process.name == name && !process.board.is_closed();
+        let fits = |process: &Process| {
+            &*process.name == name && !process.board.is_closed() && process.board.begin_session()
+        };
         let at = table.spared.iter().position(|(_, process)| fits(process))?;
         let (_, process) = table.spared.swap_remove(at);
         table.others.push(process.clone());

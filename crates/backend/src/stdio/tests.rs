@@ -182,7 +182,16 @@ async fn what_was_asked_for_its_era_begins_the_session() {
     let Learnt::Legacy(greeting) = scene.backends.learn(&scene.endpoint, None).await.unwrap() else {
         panic!()
     };
-    scene.text(&greeting.session.unwrap(), "process").await;
+    let session = greeting.session.unwrap();
+    // It is a session like any other: its ids are its own, and news are for it.
+    assert!(scene.call(&session, 77, "echo").await.unwrap().contains(r#""id":77"#));
+    let mut news = scene.send(Method::GET, &session, "").await.unwrap().into_body();
+    let left = tokio::time::timeout(Duration::from_millis(100), scene.call(&session, 79, "hang")).await;
+    assert!(left.is_err());
+    scene.call(&session, 80, "change").await.unwrap();
+    let event = news.frame().await.unwrap().unwrap().into_data().unwrap();
+    assert!(String::from_utf8_lossy(&event).contains("list_changed"));
+    assert_eq!(scene.text(&session, "cancelled").await, "[]");
 }
 
 #[tokio::test]
