@@ -1,4 +1,4 @@
-//! The reference server by standard input and output, where it is installed.
+//! Servers made by others, by standard input and output, where they are installed.
 
 use super::*;
 use crate::peers::peers;
@@ -44,4 +44,32 @@ async fn everything_is_a_command() {
         json!({ "role": "assistant", "model": "m", "content": { "type": "text", "text": "sampled here" } });
     client.answer(&question["id"], sample).await;
     assert!(asked.messages().await.last().unwrap().to_string().contains("sampled here"));
+}
+
+/// A server of both eras, which discovery finds to be a modern one.
+#[tokio::test]
+async fn fastmcp_is_a_command() {
+    let Some(peers) = peers() else { return };
+    let python = peers.join(".venv/bin/python");
+    let script = "import fastmcp_server; fastmcp_server.server.run('stdio', show_banner=False)";
+    let toml = format!(
+        "[stdio.commands.fastmcp]\ncommand = {python:?}\nargs = [\"-c\", {script:?}]\ncwd = {peers:?}\n"
+    );
+    let app = App::configured(&toml).await;
+    app.serve("/fastmcp", "stdio:fastmcp").await;
+    let known = app.admin().get("/api/servers/fastmcp").await.expect(200);
+    assert_eq!(known["protocol_era"], "modern", "{known}");
+    app.compose("some", &[row("add", "/fastmcp", ""), row("count", "/fastmcp", "")]).await;
+    for path in ["/fastmcp", "/virtual/some"] {
+        for client in [legacy(&app, path).await, modern(&app, path).await] {
+            let way = format!("{} at {path}", client.revision);
+            let sum = client.call("add", json!({ "a": 20, "b": 22 })).await;
+            assert_eq!(text(&sum), "42", "{way}");
+            let params =
+                json!({ "name": "count", "arguments": { "to": 4 }, "_meta": { "progressToken": "p" } });
+            let messages = client.request("tools/call", params).await.messages().await;
+            let steps = messages.iter().filter(|one| one["method"] == "notifications/progress").count();
+            assert_eq!(steps, 4, "{way}: {messages:?}");
+        }
+    }
 }
