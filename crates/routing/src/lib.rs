@@ -6,6 +6,7 @@
 pub mod compile;
 pub mod live;
 pub mod names;
+pub mod params;
 pub mod target;
 pub mod version;
 

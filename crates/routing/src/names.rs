@@ -1,7 +1,10 @@
 //! Names as clients see them, and where each leads; kept as bytes that are ready to be spliced.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use catalog::access::Scope;
+use mcp::param::Mark;
 
 /// A tool of a virtual server.
 #[derive(Clone, Debug)]
@@ -18,6 +21,8 @@ pub struct Tool {
     pub needs: Vec<Scope>,
     /// Its definition under the exposed name; `None` while its server was never read.
     pub json: Option<Bytes>,
+    /// Arguments that headers repeat; `None` where there are none.
+    pub marks: Option<Arc<[Mark]>>,
 }
 
 /// A list as clients see it.

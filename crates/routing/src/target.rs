@@ -63,7 +63,7 @@ pub struct VirtualTarget {
     pub server_info: String,
     /// Its instructions as a JSON string, quotes and all.
     pub instructions: Option<String>,
-    /// Exposed names whose tool is gone from its server.
+    /// Exposed names whose tool is gone from its server, or of no use to any client.
     pub missing: Vec<String>,
     /// For each mapping the index of its backend; `None` where that is gone.
     pub(crate) rows: Vec<Option<usize>>,

@@ -18,6 +18,7 @@ use crate::compile::{Compiled, compile};
 mod incremental;
 mod lists;
 mod lookup;
+mod params;
 mod random;
 mod virtual_servers;
 

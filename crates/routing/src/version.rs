@@ -9,6 +9,8 @@ use catalog::inventory::Inventory;
 use catalog::server::{Status, Version};
 use http::HeaderValue;
 
+use crate::params::Params;
+
 /// One version of a server.
 #[derive(Debug)]
 pub struct VersionTarget {
@@ -29,6 +31,8 @@ pub struct VersionTarget {
     pub identity: u64,
     /// What it was last seen to offer.
     pub inventory: Option<Arc<Inventory>>,
+    /// What its tools say of headers; `None` where they say nothing.
+    pub params: Option<Box<Params>>,
     pub(crate) source: Arc<Version>,
 }
 
@@ -44,6 +48,7 @@ impl VersionTarget {
             deprecation: is_deprecated.then(|| HeaderValue::from_str(&format!("@{since}")).expect("digits")),
             sunset: sunset.filter(|_| is_deprecated),
             identity: identity(version),
+            params: inventory.as_deref().and_then(Params::of),
             inventory,
             source: version.clone(),
             key,

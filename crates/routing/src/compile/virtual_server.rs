@@ -92,14 +92,16 @@ fn missing(
 ) -> Vec<String> {
     let mut missing = Vec::new();
     for (mapping, row) in source.mappings.iter().zip(rows) {
-        let reason = match row.map(|backend| &backends[backend].inventory) {
-            None => "its server or version is gone or disabled",
-            Some(Some(inventory)) if inventory.tool(&mapping.tool).is_none() => {
-                "its server no longer offers it"
-            }
-            // Never read yet: the backend may well have it.
-            Some(_) => continue,
-        };
+        let reason =
+            match row.map(|backend| (unfit(&backends[backend], mapping), &backends[backend].inventory)) {
+                None => "its server or version is gone or disabled",
+                Some((Some(reason), _)) => reason,
+                Some((None, Some(inventory))) if inventory.tool(&mapping.tool).is_none() => {
+                    "its server no longer offers it"
+                }
+                // Never read yet: the backend may well have it.
+                Some(_) => continue,
+            };
         let what = format!("{}: {} of {}", source.slug.path(), mapping.exposed(), mapping.server);
         left_out.push(LeftOut { what, reason: reason.into() });
         missing.push(mapping.exposed().into());
@@ -115,16 +117,27 @@ fn compile_tools(
     let mut tools = Vec::with_capacity(rows.len());
     for (mapping, row) in source.mappings.iter().zip(rows) {
         let Some(backend) = *row else { continue };
-        match &backends[backend].inventory {
+        let version = &backends[backend];
+        if unfit(version, mapping).is_some() {
+            continue;
+        }
+        let mut made = match &version.inventory {
             Some(inventory) => {
-                let item = inventory.tool(&mapping.tool);
-                tools.extend(item.map(|item| tool(source, mapping, backend, Some(item))));
+                let Some(item) = inventory.tool(&mapping.tool) else { continue };
+                tool(source, mapping, backend, Some(item))
             }
             // Callable, but nothing to list.
-            None => tools.push(tool(source, mapping, backend, None)),
-        }
+            None => tool(source, mapping, backend, None),
+        };
+        made.marks = version.params.as_ref().and_then(|params| params.marks(&mapping.tool).cloned());
+        tools.push(made);
     }
     tools
+}
+
+/// Why no client may use a tool.
+fn unfit<'a>(version: &'a VersionTarget, mapping: &Mapping) -> Option<&'a str> {
+    version.params.as_ref()?.unfit(&mapping.tool)
 }
 
 fn tool(source: &VirtualServer, mapping: &Mapping, backend: usize, item: Option<&Item>) -> Tool {
@@ -140,6 +153,7 @@ fn tool(source: &VirtualServer, mapping: &Mapping, backend: usize, item: Option<
         backend,
         needs: source.tool_scopes(mapping),
         json: item.map(definition),
+        marks: None,
     }
 }
 
