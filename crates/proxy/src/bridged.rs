@@ -22,6 +22,7 @@ use crate::exchange::{self, Exchange};
 use crate::inbound;
 use crate::opaque::DirectSession;
 use crate::outbound::Body;
+use crate::params;
 use crate::plane::{Call, Plane};
 use crate::reply;
 use crate::sessions::ClientSession;
@@ -40,7 +41,10 @@ pub(crate) async fn modern(call: &Call, version: &Arc<VersionTarget>) -> Result<
         Method::Initialize | Method::Ping | Method::SetLevel | Method::Subscribe | Method::Unsubscribe => {
             Err(call.unknown_method())
         }
-        _ => exchange::run(Exchange { call, version: version.clone(), session: None, renamed: None }).await,
+        _ => {
+            params::check_for(call, version)?;
+            exchange::run(Exchange { call, version: version.clone(), session: None, renamed: None }).await
+        }
     }
 }
 

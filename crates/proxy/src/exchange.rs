@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::forward::{self, Back, Errand, Patient};
 use crate::hold::Hold;
 use crate::outbound::Body;
+use crate::params;
 use crate::plane::{Call, Front, Plane};
 use crate::relay::{Dress, LEVELS, Relay, RestoreId};
 use crate::resume;
@@ -29,9 +30,6 @@ use crate::sessions::ClientSession;
 /// How long a modern client may keep a list or resource of a legacy backend, which gives no hint of its own:
 /// short, since a change shows only when the backend is asked again.
 const LEGACY_TTL_MS: u32 = 1_000;
-
-/// Headers of 2026-07-28 that mirror parameters of a tool.
-const PARAMETER_PREFIX: &str = "mcp-param-";
 
 /// One request for one version.
 pub(crate) struct Exchange<'a> {
@@ -188,6 +186,7 @@ async fn legacy_to_modern(
     let method = call.outline.method_name.and_then(|span| text(span.of(&call.body))).unwrap_or_default();
     let mut headers = forward::carried_headers(&call.headers);
     modern_headers(&mut headers, &method, name.as_deref());
+    params::add(&mut headers, call, &version, name.as_deref())?;
     let patience = call.plane.shared.settings.patience;
     let id = call.outline.id.expect("a request has an id");
     let flights = &call.plane.shared.flights;
@@ -256,7 +255,7 @@ async fn modern_to_modern(exchange: Exchange<'_>) -> Result<Response<Body>, Erro
         }
     }
     for (name, value) in &call.headers {
-        if name.as_str().starts_with(PARAMETER_PREFIX) {
+        if name.as_str().starts_with(mcp::param::PREFIX) {
             headers.append(name.clone(), value.clone());
         }
     }

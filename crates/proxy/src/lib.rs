@@ -20,6 +20,7 @@ mod metadata;
 mod metrics;
 mod opaque;
 pub mod outbound;
+mod params;
 mod parked;
 mod plane;
 mod refusal;

@@ -93,7 +93,7 @@ fn answers_change_dress() {
     );
     legacy(
         Method::ToolsList,
-        r#"{"jsonrpc":"2.0","id":1,"result":{"ttlMs":1,"tools":[{"name":"a","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}},{"name":"b","inputSchema":{"type":"array"}}]}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"ttlMs":1,"tools":[{"name":"a","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}},{"name":"b","inputSchema":{"type":"array"}},{"name":"c","inputSchema":{"type":"object","properties":{"n":{"type":"number","x-mcp-header":"N"}}}}]}}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}}"#,
     );
     legacy(

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use super::object::Rebuilt;
 use crate::message::{member, text};
+use crate::param::marks;
 
-/// Returns a tool as a legacy client takes it: `None` hides one whose input is not an object; an output
-/// schema that describes no object is left out.
+/// Returns a tool as a legacy client takes it: `None` hides one whose input is not an object, or whose arguments
+/// are marked for headers that nobody can make; an output schema that describes no object is left out.
 pub fn for_legacy(tool: &str) -> Option<Cow<'_, str>> {
     let json = tool.as_bytes();
     let input = member(json, "inputSchema")?;
-    if !is_object_schema(input.of(json)) {
+    if !is_object_schema(input.of(json)) || marks(input.of(json)).is_err() {
         return None;
     }
     match member(json, "outputSchema") {

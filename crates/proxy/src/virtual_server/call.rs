@@ -15,7 +15,8 @@ use crate::admit;
 use crate::error::Error;
 use crate::exchange::{self, Exchange, Renamed};
 use crate::outbound::Body;
-use crate::plane::Call;
+use crate::params;
+use crate::plane::{Call, Front};
 use crate::sessions::{ClientSession, MAX_SUBSCRIPTIONS};
 
 /// Largest answer that is read whole to see whether a resource was found.
@@ -29,6 +30,9 @@ pub(super) async fn tool(
 ) -> Result<Response<Body>, Error> {
     let (at, name) = named(call, call.outline.name, "name")?;
     let Some(tool) = target.tool(&name) else { return Err(Error::UnknownName { kind: "tool", name }) };
+    if let Some(marks) = tool.marks.as_ref().filter(|_| call.front == Front::Modern) {
+        params::check(call, marks)?;
+    }
     admit::may(&call.table, &call.principal, &target.required_scopes, &tool.needs)?;
     let renamed = (*tool.exposed != *tool.original).then(|| Renamed {
         edit: Edit { at, with: tool.original_json.clone() },
