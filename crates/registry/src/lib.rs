@@ -18,6 +18,7 @@ mod run;
 mod scene;
 mod trail;
 mod turns;
+mod unfit;
 mod unread;
 
 use std::sync::{Arc, PoisonError, RwLock};

@@ -20,6 +20,7 @@ use crate::api::error::{Problem, ProblemDocument};
 use crate::api::extract::{Admin, AtServer, AtVersion, Caller, Params, part, require_server};
 use crate::api::tagged::Tagged;
 use crate::diff::{self, Diff};
+use crate::unfit::unfit;
 use crate::{Registry, Unread};
 
 /// The routes of this file.
@@ -49,6 +50,18 @@ struct ToolList {
     tools: Vec<Box<RawValue>>,
     /// Number of tools.
     total_count: usize,
+    /// Those among them that no client may use.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unusable: Vec<UnusableTool>,
+}
+
+/// A tool whose schema asks for headers that nobody can make.
+#[derive(Serialize, ToSchema)]
+struct UnusableTool {
+    /// Its name.
+    name: String,
+    /// What is wrong with its `x-mcp-header`.
+    reason: String,
 }
 
 /// Lists the tools of a version, as last read.
@@ -70,7 +83,11 @@ async fn tools(
     let inventory = catalog.inventory(&path, &version.label);
     let tools: Vec<_> =
         inventory.iter().flat_map(|one| &one.tools).filter_map(|tool| described(tool, &path)).collect();
+    let unusable = inventory.iter().flat_map(|one| &one.tools);
+    let unusable = unusable
+        .filter_map(|tool| unfit(tool).map(|reason| UnusableTool { name: tool.name.to_string(), reason }));
     Ok(Json(ToolList {
+        unusable: unusable.collect(),
         path: path.to_string(),
         version: version.label.to_string(),
         read_at: inventory.map(|one| rfc3339(one.read_at)),

@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 use crate::api::edit::{MAX_WORD_BYTES, MAX_WORDS};
 use crate::api::fields::read_words;
 use crate::api::groups::{MAX_LISTED, read_scopes};
+use crate::unfit::unfit_row;
 
 /// Longest name of a virtual server, in characters.
 const MAX_NAME_CHARS: usize = 200;
@@ -223,6 +224,10 @@ impl Body {
         let checked = server.check(catalog, current.filter(|_| !is_switched_on));
         match checked {
             Ok(mut warnings) if faults.is_empty() => {
+                let left_out = |row: &Mapping| {
+                    Some(format!("{} is left out: {}", row.exposed(), unfit_row(catalog, row)?))
+                };
+                warnings.extend(server.mappings.iter().filter_map(left_out));
                 if server.mappings.is_empty() {
                     warnings.push("no tool is mapped".into());
                 }

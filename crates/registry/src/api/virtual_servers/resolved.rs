@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::document::words;
+use crate::unfit::unfit;
 
 /// Every tool of a virtual server that the caller may use.
 #[derive(Serialize, ToSchema)]
@@ -108,7 +109,10 @@ pub(super) fn source(catalog: &Catalog, row: &Mapping) -> Source {
         );
     };
     match inventory.tool(&row.tool) {
-        Some(item) => Source { label: Some(label.clone()), item: Ok(item.clone()) },
+        Some(item) => match unfit(item) {
+            None => Source { label: Some(label.clone()), item: Ok(item.clone()) },
+            Some(reason) => gone(Some(label), format!("no client may use {} of {path}: {reason}", row.tool)),
+        },
         None => gone(Some(label), format!("{path} {label} no longer offers {}", row.tool)),
     }
 }
