@@ -82,6 +82,11 @@ impl Backends {
         }
     }
 
+    /// Reads the tools of a backend without sessions, all pages.
+    pub async fn tools(&self, endpoint: &Endpoint) -> Result<Vec<Item>, Error> {
+        self.list(endpoint, Dress::Modern, ListKind::Tools).await
+    }
+
     /// Ends a session whose end matters only to the backend.
     async fn leave(&self, endpoint: &Endpoint, session: Option<&str>, revision: Revision) {
         let Some(session) = session else { return };

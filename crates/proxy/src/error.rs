@@ -73,6 +73,9 @@ pub(crate) enum Error {
     Unusable { server: String, reason: String },
     #[error("Too many large answers at once, one of them of {server}")]
     Overloaded { server: String },
+    /// The backend finds the headers of a request wrong that we dressed, and goes on doing so.
+    #[error("Backend server refused the gateway's headers: {server}")]
+    Misdressed { server: String },
     /// The backend answered a handshake with a JSON-RPC error; told to the client as it is.
     #[error("{message}")]
     Refused { server: String, code: i64, message: String },
@@ -108,6 +111,7 @@ impl Error {
                 | Self::TimedOut { .. }
                 | Self::Unusable { .. }
                 | Self::Overloaded { .. }
+                | Self::Misdressed { .. }
                 | Self::Refused { .. }
         )
     }
@@ -148,7 +152,7 @@ impl Error {
             Self::RefusedCredentials { .. } => "backend-credentials",
             Self::TimedOut { .. } => "backend-timeout",
             Self::Overloaded { .. } => "overloaded",
-            Self::Unusable { .. } | Self::Refused { .. } => "backend-answer",
+            Self::Unusable { .. } | Self::Misdressed { .. } | Self::Refused { .. } => "backend-answer",
         }
     }
 }

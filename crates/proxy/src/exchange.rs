@@ -23,6 +23,7 @@ use crate::outbound::Body;
 use crate::params;
 use crate::plane::{Call, Front, Plane};
 use crate::relay::{Dress, LEVELS, Relay, RestoreId};
+use crate::repair;
 use crate::resume;
 use crate::rounds;
 use crate::sessions::ClientSession;
@@ -200,6 +201,8 @@ async fn legacy_to_modern(
         }
     };
     let (answer, airborne) = Patient::new(sent, patience, Some(airborne)).await?;
+    let asked = repair::Sent { call, version: &version, name: name.as_deref(), body: &dressed };
+    let answer = repair::repaired(asked, &mut headers, answer).await?;
     let errand = call.plane.errand(&session, &version);
     let dress = Dress::ToLegacy { method: call.outline.method };
     let expected = Expected {

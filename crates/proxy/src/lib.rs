@@ -25,6 +25,7 @@ mod parked;
 mod plane;
 mod refusal;
 mod relay;
+mod repair;
 mod reply;
 mod resume;
 mod rounds;

@@ -115,6 +115,7 @@ fn rpc_code(error: &Error, is_modern: bool) -> i32 {
         Error::TimedOut { .. } => code::TIMED_OUT,
         Error::Unusable { .. } => code::UNUSABLE_ANSWER,
         Error::Overloaded { .. } => code::OVERLOADED,
+        Error::Misdressed { .. } => code::INTERNAL,
         Error::Refused { code, .. } => i32::try_from(*code).unwrap_or(code::UNUSABLE_ANSWER),
         _ => code::INVALID_REQUEST,
     }
