@@ -3,6 +3,7 @@
 mod legacy_clients;
 mod modern_clients;
 mod modern_requests;
+mod params;
 
 use testkit::{Client, LegacyBackend, ModernBackend};
 
