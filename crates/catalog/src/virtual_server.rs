@@ -1,5 +1,7 @@
 //! Virtual servers: tools picked from servers, under aliases and pins, with scopes; and their checks.
 
+pub mod suggest;
+
 use std::collections::{HashMap, HashSet};
 
 use crate::Catalog;
@@ -107,20 +109,29 @@ impl VirtualServer {
         }
         let kept: HashSet<&Mapping> = kept.into_iter().flat_map(|old| &old.mappings).collect();
         let mut seen: HashMap<&str, usize> = HashMap::new();
+        let offered: HashMap<usize, ToolName> =
+            suggest::aliases(&self.mappings).into_iter().map(|one| (one.row, one.alias)).collect();
         for (index, mapping) in self.mappings.iter().enumerate() {
+            let example =
+                || offered.get(&index).map_or(String::new(), |alias| format!(", for example {alias}"));
             let field = |name: &str| format!("tool_mappings[{index}].{name}");
             let exposed = mapping.exposed();
             if let Err(fault) = ToolName::parse(&field("alias"), exposed) {
-                let hint = if mapping.alias.is_none() { "; give the tool an alias" } else { "" };
-                faults.push(Invalid::new(fault.field, fault.reason + hint));
+                faults.push(Invalid::new(
+                    fault.field,
+                    format!("{}; give the tool an alias{}", fault.reason, example()),
+                ));
             } else if exposed.len() > WARN_NAME_BYTES {
                 warnings.push(format!(
-                    "{exposed} is longer than {WARN_NAME_BYTES} characters; several clients refuse it"
+                    "{exposed} is longer than {WARN_NAME_BYTES} characters; several clients refuse it; give it an alias{}",
+                    example()
                 ));
             }
             if let Some(first) = seen.insert(exposed, index) {
-                let reason =
-                    format!("{exposed:?} is the exposed name of row {first} too; give one of them an alias");
+                let reason = format!(
+                    "{exposed:?} is the exposed name of row {first} too; give one of them an alias{}",
+                    example()
+                );
                 faults.push(Invalid::new(field("alias"), reason));
             }
             if let Err(fault) = self.check_source(catalog, mapping, index)
