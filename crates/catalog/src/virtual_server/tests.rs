@@ -150,7 +150,11 @@ fn each_fault_has_its_field() {
         &[("tool_mappings[0].backend_version", "no version v9; it has v1, v2, v3")],
     );
     check(&["search@/github:v3"], &[], &[("tool_mappings[0].tool_name", "not known yet")]);
-    check(&["suche nach@/jira"], &[], &[("tool_mappings[0].alias", "give the tool an alias")]);
+    check(
+        &["suche nach@/jira"],
+        &[],
+        &[("tool_mappings[0].alias", "give the tool an alias, for example suche_nach")],
+    );
     check(
         &["search@/github", "search@/jira"],
         &[],

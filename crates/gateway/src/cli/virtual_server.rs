@@ -190,7 +190,7 @@ impl Action {
 const MAX_DESCRIPTION_BYTES: u64 = 4 << 20;
 
 /// Members of a shown document that are the gateway's own and no part of a description.
-const NOT_WRITTEN: [&str; 9] = [
+const NOT_WRITTEN: [&str; 10] = [
     "slug",
     "supported_transports",
     "num_tools",
@@ -200,6 +200,7 @@ const NOT_WRITTEN: [&str; 9] = [
     "updated_at",
     "revision",
     "warnings",
+    "suggested_aliases",
 ];
 
 async fn apply(speaker: &Speaker, file: &std::path::Path) -> Result<(), Failure> {

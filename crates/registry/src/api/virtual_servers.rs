@@ -2,6 +2,7 @@
 //! would see.
 
 mod body;
+mod collisions;
 mod document;
 mod learn;
 mod preview;

@@ -12,6 +12,7 @@ use catalog::virtual_server::{MAX_MAPPINGS, MAX_OVERRIDES, Mapping, ScopeOverrid
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::collisions;
 use crate::api::edit::{MAX_WORD_BYTES, MAX_WORDS};
 use crate::api::fields::read_words;
 use crate::api::groups::{MAX_LISTED, read_scopes};
@@ -228,6 +229,7 @@ impl Body {
                     Some(format!("{} is left out: {}", row.exposed(), unfit_row(catalog, row)?))
                 };
                 warnings.extend(server.mappings.iter().filter_map(left_out));
+                warnings.extend(collisions::hidden(catalog, &server));
                 if server.mappings.is_empty() {
                     warnings.push("no tool is mapped".into());
                 }

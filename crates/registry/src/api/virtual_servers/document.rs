@@ -3,7 +3,7 @@
 use catalog::Catalog;
 use catalog::access::Scope;
 use catalog::rating::Rated;
-use catalog::virtual_server::VirtualServer;
+use catalog::virtual_server::{VirtualServer, suggest};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -58,6 +58,21 @@ pub(super) struct Document {
     /// What is allowed and may still cause trouble; only in the answer to a write.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
+    /// Aliases for rows whose exposed name several clients refuse; the same whenever they are asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    suggested_aliases: Vec<Suggested>,
+}
+
+/// An alias that would do for a row.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SuggestedAlias)]
+struct Suggested {
+    /// Index of the row in `tool_mappings`.
+    row: usize,
+    /// The name clients see at present.
+    name: String,
+    /// A name of its own that every client takes.
+    alias: String,
 }
 
 /// One mapped tool.
@@ -116,6 +131,11 @@ impl Document {
             tool_alias: one.name.clone(),
             required_scopes: words(&one.required_scopes),
         };
+        let suggested = suggest::aliases(&server.mappings).into_iter().map(|one| Suggested {
+            row: one.row,
+            name: server.mappings[one.row].exposed().to_owned(),
+            alias: one.alias.to_string(),
+        });
         let mut backends: Vec<String> = server.mappings.iter().map(|row| row.server.to_string()).collect();
         backends.sort();
         backends.dedup();
@@ -141,6 +161,7 @@ impl Document {
             updated_at: rfc3339(server.updated_at),
             revision: server.revision,
             warnings,
+            suggested_aliases: suggested.collect(),
         }
     }
 }

@@ -359,3 +359,57 @@ async fn a_damaged_virtual_server_is_named_and_not_overwritten() {
     assert_eq!(scene.admin("DELETE /api/virtual-servers/x", Value::Null).await.status, 204);
     scene.admin("POST /api/virtual-servers", body).await.expect(201);
 }
+
+#[tokio::test]
+async fn names_that_clients_refuse_come_with_one_that_they_take() {
+    let scene = Scene::start().await;
+    let long = "list_all_the_repositories_of_an_organisation_with_their_branches_and_tags";
+    let github = LegacyBackend::start("github").tool(long).tool("search").tool("suche nach").await;
+    let jira = LegacyBackend::start("jira").tool("search").await;
+    scene.register("/github", &github.url()).await;
+    scene.register("/jira", &jira.url()).await;
+    let body = |rows: &[Value]| json!({ "server_name": "Names", "tool_mappings": rows });
+    let refused = [row("search", "/github"), row("search", "/jira"), row("suche nach", "/github")];
+    let refused = scene.admin("POST /api/virtual-servers", body(&refused)).await.expect(422);
+    let reason = |index: usize| refused["errors"][index]["reason"].as_str().unwrap().to_owned();
+    assert!(reason(0).ends_with("for example jira_search"), "{refused}");
+    assert!(reason(1).ends_with("for example suche_nach"), "{refused}");
+    let rows = [row("search", "/github"), row(long, "/github")];
+    let made = scene.admin("POST /api/virtual-servers", body(&rows)).await.expect(201);
+    let alias = made["suggested_aliases"][0]["alias"].as_str().unwrap().to_owned();
+    assert_eq!(made["suggested_aliases"], json!([{ "row": 1, "name": long, "alias": alias }]));
+    assert!(alias.len() <= 64 && alias.starts_with("list_all_the_repositories"), "{alias}");
+    assert!(made["warnings"][0].as_str().unwrap().ends_with(&alias), "{made}");
+    let shown = scene.reader("GET /api/virtual-servers/names", Value::Null).await.expect(200);
+    assert_eq!(shown["suggested_aliases"], made["suggested_aliases"]);
+    let rows = [row("search", "/github"), aliased(long, "/github", &alias)];
+    let taken = scene.admin("PATCH /api/virtual-servers/names", body(&rows)).await.expect(200);
+    assert_eq!((taken.get("suggested_aliases"), taken.get("warnings")), (None, None), "{taken}");
+}
+
+#[tokio::test]
+async fn what_is_hidden_by_a_server_mapped_before_is_named() {
+    let scene = Scene::start().await;
+    let one = LegacyBackend::start("one")
+        .tool("a")
+        .prompt("review")
+        .resource("file:///x")
+        .template("db://{t}")
+        .await;
+    let two = LegacyBackend::start("two")
+        .tool("b")
+        .prompt("review")
+        .resource("file:///x")
+        .template("db://{t}")
+        .await;
+    scene.register("/one", &one.url()).await;
+    scene.register("/two", &two.url()).await;
+    let body = json!({ "server_name": "Both", "tool_mappings": [row("b", "/two"), row("a", "/one"), aliased("a", "/one", "c")] });
+    let made = scene.admin("POST /api/virtual-servers", body).await.expect(201);
+    let hidden = |what: &str| format!("the {what} of /one is not shown: /two, mapped before it, has one");
+    let expected = ["prompt review", "resource file:///x", "resource template db://{t}"].map(hidden);
+    assert_eq!(made["warnings"], json!(expected));
+    let change = json!({ "exposes_prompts": false, "exposes_resources": false });
+    let made = scene.admin("PATCH /api/virtual-servers/both", change).await.expect(200);
+    assert_eq!(made.get("warnings"), None);
+}
