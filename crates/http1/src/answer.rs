@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode, Version};
 
-use crate::fields::{Ending, Fields, split_line};
+use crate::fields::{Ending, Fields, Lines};
 use crate::framing::Framing;
 
 /// Most bytes of a head.
@@ -62,9 +62,9 @@ impl Reader {
 
 /// Source: RFC 9112, sections 4, 6.3 and 9.3.
 fn parse(head: &Bytes) -> Result<Head, &'static str> {
-    let (line, rest) = split_line(head);
+    let (line, rest) = Lines::Either.split(head)?;
     let (version, status) = status_line(line)?;
-    let Fields { headers, length, chunked, keeps_alive } = Fields::read(head, rest)?;
+    let Fields { headers, length, chunked, keeps_alive } = Fields::read(head, rest, Lines::Either)?;
     let framing = match (status, chunked, length) {
         (StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED, ..) => Framing::Done,
         (_, Some(true), _) => Framing::CHUNKED,

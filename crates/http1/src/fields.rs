@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use memchr::memchr;
+use memchr::{memchr, memmem};
 
 /// Most headers of a head.
 pub(crate) const MAX_HEADERS: usize = 128;
@@ -53,15 +53,28 @@ impl Ending {
         self.searched = buffer.len();
         None
     }
+
+    /// Like [`find`](Self::find), in one go where the head came whole and its lines end as they should.
+    pub(crate) fn find_quickly(&mut self, buffer: &[u8]) -> Option<usize> {
+        // The end may have begun in what was searched.
+        let from = self.searched.saturating_sub(3);
+        match memmem::find(&buffer[from..], b"\r\n\r\n") {
+            Some(at) => {
+                self.searched = 0;
+                Some(from + at + 4)
+            }
+            None => self.find(buffer),
+        }
+    }
 }
 
 impl Fields {
     /// Reads the lines behind the first of a head; `rest` is a part of `head`. Source: RFC 9112, sections 5, 6.3 and 9.3.
-    pub(crate) fn read(head: &Bytes, mut rest: &[u8]) -> Result<Self, &'static str> {
+    pub(crate) fn read(head: &Bytes, mut rest: &[u8], lines: Lines) -> Result<Self, &'static str> {
         let headers = HeaderMap::with_capacity(USUAL_HEADERS);
         let mut fields = Self { headers, length: None, chunked: None, keeps_alive: None };
         while !rest.is_empty() {
-            let (line, after) = split_line(rest);
+            let (line, after) = lines.split(rest)?;
             rest = after;
             if line.is_empty() {
                 break;
@@ -69,7 +82,8 @@ impl Fields {
             if fields.headers.len() >= MAX_HEADERS {
                 return Err("the head has too many headers");
             }
-            let colon = memchr(b':', line).ok_or("a header has no colon")?;
+            // Names are short: a library's search costs more than the steps it saves.
+            let colon = line.iter().position(|byte| *byte == b':').ok_or("a header has no colon")?;
             // Refuses blanks before the colon, and lines that continue the one before.
             let name = HeaderName::from_bytes(&line[..colon]).map_err(|_| "a header has no proper name")?;
             let value = trim(&line[colon + 1..]);
@@ -88,14 +102,25 @@ impl Fields {
     }
 }
 
-/// Splits off a line, without its end.
-pub(crate) fn split_line(bytes: &[u8]) -> (&[u8], &[u8]) {
-    match memchr(b'\n', bytes) {
-        Some(end) => {
-            let line = &bytes[..end];
-            (line.strip_suffix(b"\r").unwrap_or(line), &bytes[end + 1..])
+/// How lines may end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lines {
+    /// With CR LF, or with a lone LF, as some old servers write.
+    Either,
+    /// With CR LF. Proxies in front read a lone LF in two ways.
+    Strict,
+}
+
+impl Lines {
+    /// Splits off a line, without its end.
+    pub(crate) fn split(self, bytes: &[u8]) -> Result<(&[u8], &[u8]), &'static str> {
+        let Some(end) = memchr(b'\n', bytes) else { return Ok((bytes, &[])) };
+        let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
+        match line.strip_suffix(b"\r") {
+            Some(line) => Ok((line, rest)),
+            None if self == Self::Either => Ok((line, rest)),
+            None => Err("a line of the head does not end with CR LF"),
         }
-        None => (bytes, &[]),
     }
 }
 

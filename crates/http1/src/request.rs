@@ -6,9 +6,8 @@ use bytes::{Buf, Bytes, BytesMut};
 use http::header::{EXPECT, HOST};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, StatusCode, Uri, Version};
-use memchr::memchr;
 
-use crate::fields::{Ending, Fields};
+use crate::fields::{Ending, Fields, Lines};
 use crate::framing::Framing;
 
 /// Most bytes of a head.
@@ -43,7 +42,7 @@ impl Reader {
             *self = Self::default();
             buffer.advance(2);
         }
-        let end = self.ending.find(buffer);
+        let end = self.ending.find_quickly(buffer);
         if end.unwrap_or(buffer.len()) > MAX_BYTES {
             let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
             return Err(Refused(status, "the head of the request is longer than 64 KiB"));
@@ -56,15 +55,12 @@ impl Reader {
 /// Source: RFC 9112, sections 3, 6.3 and 9.3; RFC 9110, section 10.1.1.
 fn parse(head: &Bytes) -> Result<Head, Refused> {
     let bad = |reason| Refused(StatusCode::BAD_REQUEST, reason);
-    if has_lone_line_feed(head) {
-        return Err(bad("a line of the head does not end with CR LF"));
-    }
-    let line_end = memchr(b'\r', head).unwrap_or(head.len());
-    let (method, target, version) = request_line(&head[..line_end])?;
+    let (line, rest) = Lines::Strict.split(head).map_err(bad)?;
+    let (method, target, version) = request_line(line)?;
     let uri = Uri::from_maybe_shared(head.slice_ref(target));
     let uri = uri.map_err(|_| bad("the target of the request is no proper URI"))?;
-    let rest = head.get(line_end + 2..).unwrap_or_default();
-    let Fields { headers, length, chunked, keeps_alive } = Fields::read(head, rest).map_err(bad)?;
+    let fields = Fields::read(head, rest, Lines::Strict).map_err(bad)?;
+    let Fields { headers, length, chunked, keeps_alive } = fields;
     let is_new = version == Version::HTTP_11;
     let hosts = headers.get_all(HOST).iter().take(2).count();
     if hosts > 1 || (hosts == 0 && is_new) {
@@ -90,10 +86,6 @@ fn parse(head: &Bytes) -> Result<Head, Refused> {
     let mut parts = Request::new(()).into_parts().0;
     (parts.method, parts.uri, parts.version, parts.headers) = (method, uri, version, headers);
     Ok(Head { parts, framing, keeps_alive: keeps_alive.unwrap_or(is_new), expects_continue })
-}
-
-fn has_lone_line_feed(head: &[u8]) -> bool {
-    memchr::memchr_iter(b'\n', head).any(|at| at == 0 || head[at - 1] != b'\r')
 }
 
 fn request_line(line: &[u8]) -> Result<(Method, &[u8], Version), Refused> {
