@@ -5,7 +5,7 @@
 
 mod answer;
 mod input;
-mod object;
+pub(crate) mod object;
 mod request;
 mod tool;
 

@@ -15,3 +15,4 @@ pub mod method;
 pub mod param;
 pub mod rewrite;
 pub mod sse;
+pub mod subscription;
