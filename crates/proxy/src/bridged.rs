@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use catalog::access::Principal;
+use catalog::endpoint::Era;
 use catalog::inventory::Inventory;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use mcp::era::Revision;
@@ -19,17 +20,22 @@ use crate::answer;
 use crate::choice::Choice;
 use crate::error::Error;
 use crate::exchange::{self, Exchange};
+use crate::follow::{self, Listener, Ready};
 use crate::inbound;
 use crate::opaque::DirectSession;
 use crate::outbound::Body;
 use crate::params;
-use crate::plane::{Call, Plane};
+use crate::plane::{Call, Front, Plane};
 use crate::reply;
 use crate::sessions::ClientSession;
 use crate::virtual_server::aside;
+use crate::{subscribe, subscriptions};
 
 /// How long a modern client may keep what a legacy backend said of itself.
 const DISCOVER_TTL_MS: u32 = 60_000;
+
+/// Events that wait for a slow client; later ones are dropped, as on any stream that nobody reads.
+const QUEUE: usize = 256;
 
 /// Answers a modern client's request to a legacy backend.
 pub(crate) async fn modern(call: &Call, version: &Arc<VersionTarget>) -> Result<Response<Body>, Error> {
@@ -41,6 +47,7 @@ pub(crate) async fn modern(call: &Call, version: &Arc<VersionTarget>) -> Result<
         Method::Initialize | Method::Ping | Method::SetLevel | Method::Subscribe | Method::Unsubscribe => {
             Err(call.unknown_method())
         }
+        Method::Listen => subscriptions::of_version(call, version).await,
         _ => {
             params::check_for(call, version)?;
             exchange::run(Exchange { call, version: version.clone(), session: None, renamed: None }).await
@@ -59,7 +66,9 @@ pub(crate) async fn legacy(call: &Call, choice: &Choice) -> Result<Response<Body
         (Kind::Notification, _) => Ok(aside::notified(call, &session)),
         (Kind::Request, Method::Ping) => Ok(reply::result(call, b"{}")),
         (Kind::Request, Method::SetLevel) => aside::set_level(call, &session),
-        (Kind::Request, Method::Subscribe | Method::Unsubscribe) => Err(call.unknown_method()),
+        (Kind::Request, Method::Subscribe | Method::Unsubscribe) => {
+            subscribe::edit(call, &session, &choice.version).await
+        }
         (Kind::Request, _) => {
             let version = choice.version.clone();
             exchange::run(Exchange { call, version, session: Some(session), renamed: None }).await
@@ -67,7 +76,7 @@ pub(crate) async fn legacy(call: &Call, choice: &Choice) -> Result<Response<Body
     }
 }
 
-/// Opens the GET stream of a session of ours: nothing comes on it but what keeps it open.
+/// Opens the GET stream of a session of ours, fed from a listen stream of the backend.
 pub(crate) async fn listen(
     plane: &Plane,
     headers: &HeaderMap,
@@ -75,13 +84,14 @@ pub(crate) async fn listen(
     principal: &Principal,
 ) -> Result<Response<Body>, Error> {
     let session = session(plane, headers, choice, principal).await?;
-    let (sender, receiver) = mpsc::channel(1);
+    let (sender, receiver) = mpsc::channel(QUEUE);
     session.state().stream = Some(sender);
-    Ok(answer::stream(Body::merged(
-        receiver,
-        Vec::new(),
-        plane.shared.while_allowed(principal, choice.version.key.path.as_str(), Some(&choice.version)),
-    )))
+    let version = &choice.version;
+    let closing = plane.shared.while_allowed(principal, version.key.path.as_str(), Some(version));
+    let listener = Listener { plane: plane.clone(), session, front: Front::Legacy };
+    let following = follow::version(listener, version.clone(), Era::Modern, Ready::default());
+    let following = tokio::spawn(following).abort_handle();
+    Ok(answer::stream(Body::merged(receiver, vec![following], closing)))
 }
 
 /// Ends a session of ours.

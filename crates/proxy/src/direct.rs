@@ -27,6 +27,7 @@ use crate::outbound::Body;
 use crate::plane::{Call, Front, Plane};
 use crate::relay::{Relay, RestoreId};
 use crate::reply;
+use crate::subscriptions;
 
 /// Answers a POST.
 pub(crate) async fn post(call: &Call, choice: &Choice) -> Result<Response<Body>, Error> {
@@ -38,6 +39,9 @@ pub(crate) async fn post(call: &Call, choice: &Choice) -> Result<Response<Body>,
             Ok(reply::empty(StatusCode::ACCEPTED))
         }
         (Front::Modern, Era::Legacy) => Box::pin(bridged::modern(call, &choice.version)).await,
+        (Front::Modern, Era::Modern) if call.outline.method == Method::Listen => {
+            Box::pin(subscriptions::passed_on(call, choice)).await
+        }
         (Front::Modern, Era::Modern) => {
             let version = choice.version.clone();
             Box::pin(exchange::run(Exchange { call, version, session: None, renamed: None })).await

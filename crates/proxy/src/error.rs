@@ -59,6 +59,8 @@ pub(crate) enum Error {
     NoSuchVersion { path: String, asked: String, known: String },
     #[error("Missing required scope: {missing}")]
     MissingScope { missing: Scope, needed: Vec<Scope> },
+    #[error("too many listen streams are open; close some")]
+    TooManyStreams,
     /// No client reads this answer: it cancelled the request.
     #[error("the request was cancelled")]
     Cancelled,
@@ -151,7 +153,7 @@ impl Error {
             Self::Unreachable { .. } => "backend-unreachable",
             Self::RefusedCredentials { .. } => "backend-credentials",
             Self::TimedOut { .. } => "backend-timeout",
-            Self::Overloaded { .. } => "overloaded",
+            Self::Overloaded { .. } | Self::TooManyStreams => "overloaded",
             Self::Unusable { .. } | Self::Misdressed { .. } | Self::Refused { .. } => "backend-answer",
         }
     }

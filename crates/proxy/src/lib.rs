@@ -12,6 +12,7 @@ mod direct;
 mod error;
 mod exchange;
 mod flights;
+mod follow;
 mod forward;
 mod hold;
 mod inbound;
@@ -29,11 +30,14 @@ mod repair;
 mod reply;
 mod resume;
 mod rounds;
+mod seats;
 pub mod sessions;
 pub mod shared;
 #[cfg(test)]
 mod stage;
 mod standing;
+mod subscribe;
+mod subscriptions;
 mod virtual_server;
 
 use std::sync::Arc;

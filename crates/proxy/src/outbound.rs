@@ -62,6 +62,8 @@ struct Events {
     is_at_line_end: bool,
     silence: Silence,
     closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// The last event, where it is closing that ends the stream.
+    farewell: Bytes,
 }
 
 struct Decoded {
@@ -81,6 +83,9 @@ struct Merged {
     tasks: Vec<AbortHandle>,
     silence: Silence,
     closing: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// The last event, where it is closing that ends the stream.
+    farewell: Bytes,
+    is_over: bool,
 }
 
 struct Silence {
@@ -109,7 +114,9 @@ impl Body {
         closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     ) -> Self {
         let silence = Silence::new();
-        let events = Events { reply: Some(reply), hold, relay: None, is_at_line_end: true, silence, closing };
+        let (relay, farewell) = (None, Bytes::new());
+        let events =
+            Events { reply: Some(reply), hold, relay, is_at_line_end: true, silence, closing, farewell };
         Self(Inner::Events(Box::new(events)))
     }
 
@@ -124,9 +131,17 @@ impl Body {
         // Of a parked call the decoder holds what came behind the question.
         let (ready, has_answered, is_behind) = (VecDeque::new(), false, true);
         let decoded = Decoded { relay, decoder, ready, has_answered, is_behind, unanswered };
-        let silence = Silence::new();
+        let (silence, farewell) = (Silence::new(), Bytes::new());
         let relay = Some(decoded);
-        let events = Events { reply: Some(reply), hold, relay, is_at_line_end: true, silence, closing: None };
+        let events = Events {
+            reply: Some(reply),
+            hold,
+            relay,
+            is_at_line_end: true,
+            silence,
+            closing: None,
+            farewell,
+        };
         Self(Inner::Events(Box::new(events)))
     }
 
@@ -136,7 +151,29 @@ impl Body {
         tasks: Vec<AbortHandle>,
         closing: Pin<Box<dyn Future<Output = ()> + Send>>,
     ) -> Self {
-        Self(Inner::Merged(Box::new(Merged { events, tasks, silence: Silence::new(), closing })))
+        let (silence, farewell) = (Silence::new(), Bytes::new());
+        Self(Inner::Merged(Box::new(Merged { events, tasks, silence, closing, farewell, is_over: false })))
+    }
+
+    /// Ends a backend's stream, which may be silent till then, when `until` resolves.
+    pub(crate) fn closing(mut self, until: Pin<Box<dyn Future<Output = ()> + Send>>) -> Self {
+        if let Inner::Events(events) = &mut self.0 {
+            if let Some(reply) = &mut events.reply {
+                reply.set_idle(None);
+            }
+            events.closing = Some(until);
+        }
+        self
+    }
+
+    /// Sends a last event where it is closing that ends a stream.
+    pub(crate) fn farewell(mut self, event: Bytes) -> Self {
+        match &mut self.0 {
+            Inner::Events(events) => events.farewell = event,
+            Inner::Merged(merged) => merged.farewell = event,
+            Inner::Full(_) | Inner::Passing(_) => {}
+        }
+        self
     }
 }
 
@@ -198,6 +235,9 @@ impl Events {
             {
                 self.reply = None;
                 self.closing = None;
+                if self.is_at_line_end && !self.farewell.is_empty() {
+                    return Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut self.farewell)))));
+                }
             }
             if self.relay.as_ref().is_some_and(|decoded| decoded.is_behind) {
                 if goes == GOES_IN_A_TURN {
@@ -331,8 +371,13 @@ impl Decoded {
 
 impl Merged {
     fn poll(&mut self, cx: &mut Context<'_>) -> Polled {
-        if self.closing.as_mut().poll(cx).is_ready() {
+        if self.is_over {
             return Poll::Ready(None);
+        }
+        if self.closing.as_mut().poll(cx).is_ready() {
+            self.is_over = true;
+            let farewell = std::mem::take(&mut self.farewell);
+            return Poll::Ready((!farewell.is_empty()).then(|| Ok(Frame::data(farewell))));
         }
         match self.events.poll_recv(cx) {
             Poll::Ready(Some(event)) => {

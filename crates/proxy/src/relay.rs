@@ -61,6 +61,9 @@ pub(crate) struct Relay {
     pub(crate) errand: Option<Arc<Errand>>,
     /// Whether the client can be asked on this very stream.
     pub(crate) may_ask: bool,
+    /// Whether changes of lists go to the client as the backend tells of them, since it is the backend's own lists
+    /// that the client reads.
+    pub(crate) passes_lists: bool,
     pub(crate) restore: Option<RestoreId>,
     /// The raw id of the request at the backend; answers with another are none. `None` takes them all.
     pub(crate) awaited: Option<Bytes>,
@@ -75,6 +78,7 @@ impl Relay {
         Self {
             errand: None,
             may_ask: true,
+            passes_lists: false,
             restore: None,
             awaited: None,
             dress: Dress::Same,
@@ -151,7 +155,7 @@ impl Relay {
             // The inventory is read again; the snapshot that follows tells every stream of it, once.
             Method::ToolsListChanged | Method::PromptsListChanged | Method::ResourcesListChanged => {
                 (errand.shared.hint)(errand.version.key.clone());
-                Passed::Nothing
+                if self.passes_lists { Passed::Message(data) } else { Passed::Nothing }
             }
             Method::Message if !self.wants_log(outline, &data) => Passed::Nothing,
             Method::ResourceUpdated if matches!(self.dress, Dress::ToModern { .. }) => Passed::Nothing,

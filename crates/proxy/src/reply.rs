@@ -114,7 +114,7 @@ fn rpc_code(error: &Error, is_modern: bool) -> i32 {
         Error::Unreachable { .. } | Error::RefusedCredentials { .. } => code::UNREACHABLE,
         Error::TimedOut { .. } => code::TIMED_OUT,
         Error::Unusable { .. } => code::UNUSABLE_ANSWER,
-        Error::Overloaded { .. } => code::OVERLOADED,
+        Error::Overloaded { .. } | Error::TooManyStreams => code::OVERLOADED,
         Error::Misdressed { .. } => code::INTERNAL,
         Error::Refused { code, .. } => i32::try_from(*code).unwrap_or(code::UNUSABLE_ANSWER),
         _ => code::INVALID_REQUEST,
@@ -134,6 +134,7 @@ fn data(error: &Error) -> Option<String> {
         Error::Overloaded { server } => {
             Some(format!(r#"{{"server":{},"retryAfterMs":{RETRY_AFTER_MS}}}"#, quote(server)))
         }
+        Error::TooManyStreams => Some(format!(r#"{{"retryAfterMs":{RETRY_AFTER_MS}}}"#)),
         Error::Refused { server, .. } => Some(format!(r#"{{"server":{}}}"#, quote(server))),
         Error::ResourceNotFound(uri) => Some(format!(r#"{{"uri":{}}}"#, quote(uri))),
         Error::UnsupportedVersion { requested, supported } => {

@@ -15,12 +15,17 @@ use bytes::Bytes;
 use catalog::VersionKey;
 use catalog::access::Principal;
 use catalog::time::Timestamp;
+use mcp::sse;
+use mcp::subscription::Filter;
 use quick_cache::DefaultHashBuilder;
+use tokio::sync::oneshot;
 
 use crate::opaque::VirtualSession;
 
+mod listening;
 mod record;
 mod slot;
+pub(crate) use listening::{Listening, Refilter};
 pub(crate) use record::Record;
 pub(crate) use slot::{BackendSession, Slot};
 
@@ -94,8 +99,12 @@ pub(crate) struct State {
     pub(crate) asked: HashMap<u64, Asked>,
     /// The next such number.
     pub(crate) next_asked: u64,
-    /// The open GET stream.
+    /// The open GET stream, or the listen stream that the session was made for.
     pub(crate) stream: Option<tokio::sync::mpsc::Sender<Bytes>>,
+    /// What is listened to, where a client of the modern era listens.
+    pub(crate) listening: Option<Listening>,
+    /// Where those who listen to a modern backend are told that the subscriptions changed.
+    pub(crate) refilters: HashMap<VersionKey, Refilter>,
     /// The level the client set, as a JSON string.
     pub(crate) log_level: Option<String>,
     /// Resources subscribed to, and the version that owns each.
@@ -116,7 +125,7 @@ pub(crate) enum Answer {
     /// To a legacy backend, under its own raw id. `life` ends with the stream on which it asked.
     ToBackend { key: VersionKey, id: Bytes, life: Weak<()> },
     /// To a round of input that waits for it: the whole message.
-    ToRound(tokio::sync::oneshot::Sender<Bytes>),
+    ToRound(oneshot::Sender<Bytes>),
 }
 
 impl Asked {
@@ -168,10 +177,38 @@ impl ClientSession {
         state.backends.iter().filter_map(|(key, slot)| Some((key.clone(), slot.current()?))).collect()
     }
 
-    /// Sends an event to the client's GET stream. Says whether one took it: none is open, or it is so slow
-    /// that its queue is full.
-    pub(crate) fn push(&self, event: Bytes) -> bool {
-        self.state().stream.as_ref().is_some_and(|stream| stream.try_send(event).is_ok())
+    /// Has whoever listens to a modern backend do so with the subscriptions as they are now. Resolves to what the
+    /// backend agreed to tell of. `None` where nobody listens to it.
+    pub(crate) fn refilter(&self, key: &VersionKey) -> Option<oneshot::Receiver<Filter>> {
+        let listener = self.state().refilters.get(key)?.clone();
+        let (answer, granted) = oneshot::channel();
+        // Where too many changes wait, those that wait are seen with this one.
+        let _ = listener.try_send(answer);
+        Some(granted)
+    }
+
+    /// Sends a message to the client's stream. Says whether it took it: none is open, it is so slow that its
+    /// queue is full, or its client did not ask for such messages. A listen stream that is too slow ends, since its
+    /// client has no other way to learn that it missed something.
+    pub(crate) fn push(&self, message: &Bytes) -> bool {
+        let mut state = self.state();
+        let Some(stream) = &state.stream else { return false };
+        let message = match &state.listening {
+            None => message.clone(),
+            Some(listening) => match listening.dressed(message) {
+                Some(dressed) => dressed,
+                None => return false,
+            },
+        };
+        match stream.try_send(sse::encode(&message, None)) {
+            Ok(()) => true,
+            Err(_) => {
+                if state.listening.is_some() {
+                    state.stream = None;
+                }
+                false
+            }
+        }
     }
 
     fn touch(&self) {

@@ -11,6 +11,8 @@ use catalog::access::Principal;
 use catalog::name::Slug;
 use catalog::time::Timestamp;
 use mcp::list::ListKind;
+use mcp::method::Method;
+use mcp::subscription::list_changed;
 use routing::version::VersionTarget;
 use routing::{Live, Table};
 use tokio::sync::watch;
@@ -18,6 +20,7 @@ use tokio::sync::watch;
 use crate::flights::Flights;
 use crate::opaque::Opaque;
 use crate::parked::Parked;
+use crate::seats::Seats;
 use crate::sessions::{self, ClientSession, SessionStore, Sessions};
 
 /// Told when a backend says that one of its lists changed. Must not block.
@@ -56,6 +59,7 @@ pub struct Shared {
     pub(crate) sessions: Sessions,
     pub(crate) flights: Arc<Flights>,
     pub(crate) parked: Parked,
+    pub(crate) seats: Seats,
     pub(crate) settings: Settings,
     pub(crate) hint: Hint,
     closing: watch::Sender<bool>,
@@ -80,6 +84,7 @@ impl Shared {
             sessions: Sessions::new(store, settings.sessions.clone()),
             flights: Arc::new(Flights::new()),
             parked: Parked::default(),
+            seats: Seats::default(),
             settings,
             hint,
             closing: watch::Sender::new(false),
@@ -196,11 +201,9 @@ impl Shared {
             }
             let mut methods: Vec<_> = new.changed_lists(old).into_iter().map(changed_method).collect();
             methods.dedup();
-            for method in methods {
-                let message = format!(r#"{{"jsonrpc":"2.0","method":"{method}"}}"#);
-                let event = mcp::sse::encode(message.as_bytes(), None);
+            for message in methods.into_iter().map(list_changed) {
                 for session in sessions.iter().filter_map(Weak::upgrade) {
-                    session.push(event.clone());
+                    session.push(&message);
                 }
             }
         }
@@ -219,10 +222,10 @@ fn is_allowed(table: &Table, principal: &Principal, path: &str, version: Option<
 }
 
 /// Resources and templates share one notification and stand next to each other.
-fn changed_method(kind: ListKind) -> &'static str {
+fn changed_method(kind: ListKind) -> Method {
     match kind {
-        ListKind::Tools => "notifications/tools/list_changed",
-        ListKind::Prompts => "notifications/prompts/list_changed",
-        ListKind::Resources | ListKind::Templates => "notifications/resources/list_changed",
+        ListKind::Tools => Method::ToolsListChanged,
+        ListKind::Prompts => Method::PromptsListChanged,
+        ListKind::Resources | ListKind::Templates => Method::ResourcesListChanged,
     }
 }

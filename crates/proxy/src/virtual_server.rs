@@ -15,6 +15,7 @@ use crate::outbound::Body;
 use crate::plane::{Call, Plane};
 use crate::reply;
 use crate::sessions::ClientSession;
+use crate::subscriptions;
 
 pub(crate) mod aside;
 mod call;
@@ -45,6 +46,7 @@ pub(crate) async fn modern(call: &Call, target: &Arc<VirtualTarget>) -> Result<R
         Method::Ping | Method::Subscribe | Method::Unsubscribe | Method::SetLevel => {
             Err(call.unknown_method())
         }
+        Method::Listen => subscriptions::of_virtual(call, target).await,
         _ => named(call, target, None).await,
     }
 }

@@ -221,6 +221,13 @@ async fn merged_events_end_with_their_origins_or_the_program() {
     let (_sender, receiver) = mpsc::channel(4);
     let mut body = Body::merged(receiver, Vec::new(), Box::pin(std::future::ready(())));
     assert_eq!(next(&mut body).await, None);
+
+    let (_sender, receiver) = mpsc::channel(4);
+    let body = Body::merged(receiver, Vec::new(), Box::pin(std::future::ready(())));
+    let mut body = body.farewell(Bytes::from_static(b"data: bye\n\n"));
+    assert_eq!(next(&mut body).await.unwrap(), "data: bye\n\n");
+    assert_eq!(next(&mut body).await, None);
+    assert_eq!(next(&mut body).await, None);
 }
 
 #[tokio::test]

@@ -175,14 +175,39 @@ fn a_slot_forgets_only_the_session_that_was_lost() {
 fn events_go_to_the_open_stream_while_it_is_read() {
     let sessions = sessions(&Memory::default());
     let session = sessions.enter("vs-1", sealed("1"), "/virtual/dev", &caller("ann"));
-    assert!(!session.push(Bytes::from_static(b"1")), "none is open");
+    assert!(!session.push(&Bytes::from_static(b"1")), "none is open");
     let (sender, mut receiver) = tokio::sync::mpsc::channel(1);
     session.state().stream = Some(sender);
-    assert!(session.push(Bytes::from_static(b"2")));
-    assert!(!session.push(Bytes::from_static(b"3")), "nobody reads");
-    assert_eq!(receiver.try_recv().unwrap(), "2");
+    assert!(session.push(&Bytes::from_static(b"2")));
+    assert!(!session.push(&Bytes::from_static(b"3")), "nobody reads");
+    assert_eq!(receiver.try_recv().unwrap(), "event: message\ndata: 2\n\n");
     drop(receiver);
-    assert!(!session.push(Bytes::from_static(b"4")), "it is closed");
+    assert!(!session.push(&Bytes::from_static(b"4")), "it is closed");
+}
+
+#[test]
+fn a_listen_stream_gets_what_it_wants_and_ends_when_nobody_reads() {
+    let sessions = sessions(&Memory::default());
+    let session = sessions.enter("vs-1", sealed("1"), "/virtual/dev", &caller("ann"));
+    let filter = Filter { tools: true, uris: vec!["a://b".into()], ..Filter::default() };
+    session.state().listening = Some(Listening { id: Bytes::from_static(b"7"), filter });
+    let (sender, mut receiver) = tokio::sync::mpsc::channel(2);
+    session.state().stream = Some(sender);
+    let said = |method: &str, params: &str| {
+        let message = format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{params}}}"#);
+        session.push(&Bytes::from(message))
+    };
+    assert!(!said("prompts/list_changed", "{}"), "it was not asked for");
+    let long = format!(r#"{{"uri":"a://b","x":"{}"}}"#, "x".repeat(70_000));
+    assert!(!said("resources/updated", &long), "nobody makes us hold that");
+    assert!(said("tools/list_changed", "{}"));
+    assert!(said("resources/updated", r#"{"uri":"a://b"}"#));
+    assert!(!said("tools/list_changed", "{}"), "nobody reads");
+    assert!(session.state().stream.is_none(), "so it ends");
+    let first = receiver.try_recv().unwrap();
+    assert!(std::str::from_utf8(&first).unwrap().contains(r#""io.modelcontextprotocol/subscriptionId":7"#));
+    assert!(receiver.try_recv().is_ok());
+    assert!(receiver.try_recv().is_err());
 }
 
 #[test]

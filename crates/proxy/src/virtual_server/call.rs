@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use catalog::endpoint::Era;
 use http::Response;
 use http_body_util::BodyExt;
 use mcp::error::code;
@@ -13,11 +14,12 @@ use routing::version::VersionTarget;
 
 use crate::admit;
 use crate::error::Error;
-use crate::exchange::{self, Exchange, Renamed};
+use crate::exchange::{self, Exchange, Renamed, back_era};
 use crate::outbound::Body;
 use crate::params;
 use crate::plane::{Call, Front};
-use crate::sessions::{ClientSession, MAX_SUBSCRIPTIONS};
+use crate::sessions::ClientSession;
+use crate::subscribe;
 
 /// Largest answer that is read whole to see whether a resource was found.
 const MAX_READ_BYTES: usize = 16 * 1024 * 1024;
@@ -137,7 +139,7 @@ pub(super) async fn complete(
     send(call, version, session, None).await
 }
 
-/// `resources/subscribe`: noted in the session once the backend took it, so that a renewed backend session
+/// `resources/subscribe`, an edit of what is listened for where the backend is modern; noted in the session once the backend took it, so that a renewed backend session
 /// hears of it again.
 pub(super) async fn subscribe(
     call: &Call,
@@ -145,17 +147,14 @@ pub(super) async fn subscribe(
     session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
     let (_, uri) = named(call, call.outline.uri, "uri")?;
-    let owner = target.resource_owners(&uri).first().copied();
-    let owner = owner.ok_or_else(|| Error::ResourceNotFound(uri.clone()))?;
-    let version = target.backends[owner].clone();
-    let is_full = |session: &ClientSession| {
-        let state = session.state();
-        state.subscriptions.len() >= MAX_SUBSCRIPTIONS && !state.subscriptions.contains_key(&*uri)
-    };
-    if session.as_deref().is_some_and(is_full) {
-        let reason =
-            format!("a session may subscribe to {MAX_SUBSCRIPTIONS} resources; unsubscribe from some");
-        return Err(Error::InvalidParams(reason));
+    let first = || target.resource_owners(&uri).first().map(|&owner| &target.backends[owner]);
+    let version = subscribe::owner(target, &uri).or_else(first).cloned();
+    let version = version.ok_or_else(|| Error::ResourceNotFound(uri.clone()))?;
+    if let Some(session) = &session {
+        if back_era(&version, call.front) == Era::Modern {
+            return subscribe::edit(call, session, &version).await;
+        }
+        subscribe::check_room(session, &uri)?;
     }
     let key = version.key.clone();
     let answer = send(call, version, session.clone(), None).await?;
@@ -177,7 +176,12 @@ pub(super) async fn unsubscribe(
     let owner = || target.resource_owners(&uri).first().map(|&owner| &target.backends[owner]);
     let version = subscribed.or_else(owner).cloned();
     let version = version.ok_or_else(|| Error::ResourceNotFound(uri.clone()))?;
-    send(call, version, session, None).await
+    match &session {
+        Some(session) if back_era(&version, call.front) == Era::Modern => {
+            subscribe::edit(call, session, &version).await
+        }
+        _ => send(call, version, session, None).await,
+    }
 }
 
 fn named(call: &Call, span: Option<Span>, member: &str) -> Result<(Span, String), Error> {
