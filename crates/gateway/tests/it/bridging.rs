@@ -4,6 +4,8 @@ mod legacy_clients;
 mod modern_clients;
 mod modern_requests;
 mod params;
+mod resource_updates;
+mod subscriptions;
 
 use testkit::{Client, LegacyBackend, ModernBackend};
 
