@@ -15,6 +15,7 @@ use mcp::sse;
 use crate::error::Error;
 use crate::forward::Back;
 use crate::hold::Hold;
+use crate::lent::Lending;
 use crate::outbound::{Body, MAX_EVENT_BYTES, go_on};
 use crate::parked::ParkedCall;
 use crate::relay::{Dress, Passed, Relay, id};
@@ -43,6 +44,8 @@ pub(crate) struct Expected<'a> {
     pub(crate) hold: Hold,
     /// How the messages of a stream are passed on, and which id is put back.
     pub(crate) relay: Relay,
+    /// What the answer may give the client to be shown again; that is sealed.
+    pub(crate) lending: Option<Lending<'a>>,
     /// Whether streams are handed on untouched: on a server path, while the ids are the client's own.
     pub(crate) is_untouched: bool,
 }
@@ -152,6 +155,13 @@ async fn long_json(
     expected: Expected<'_>,
 ) -> Result<Response<Body>, Error> {
     let failed = |error: backend::Error| Error::of_backend(expected.server, &error);
+    if let Some(Lending { loan, .. }) = expected.lending {
+        begun = beginning(&mut reply, begun, |_| false).await.map_err(failed)?;
+        if loan.may_be_in(&begun) {
+            let whole = reply.collect_after(begun, MAX_REWRITTEN_BYTES).await.map_err(failed)?;
+            return whole_to_client(status, whole, expected);
+        }
+    }
     let relay = &expected.relay;
     if relay.restore.is_some() || relay.awaited.is_some() {
         let is_enough = |begun: &[u8]| id::find(begun).is_some();
@@ -207,7 +217,14 @@ pub(crate) fn whole_to_client(
         return Err(foreign(expected.server));
     }
     expected.hold.complete();
-    let finished = whole.map(|whole| expected.relay.finished(whole)).into_bytes();
+    let finished = whole.map(|whole| {
+        let finished = expected.relay.finished(whole);
+        match expected.lending {
+            Some(lending) => lending.sealed(finished),
+            None => finished,
+        }
+    });
+    let finished = finished.into_bytes();
     let status = match expected.relay.dress {
         Dress::Same => status,
         // Legacy clients read an error only from a 2xx answer; modern backends give some other statuses.
@@ -234,13 +251,14 @@ fn is_unknown_method(answer: &[u8]) -> bool {
     member(error, "code").is_some_and(|span| span.of(error) == number.as_bytes())
 }
 
-async fn events(back: Back, expected: Expected<'_>) -> Result<Response<Body>, Error> {
+async fn events(back: Back, mut expected: Expected<'_>) -> Result<Response<Body>, Error> {
     let Back::Coming(reply) = back else {
         return Err(Error::Unusable {
             server: expected.server.into(),
             reason: "its stream was cut off".into(),
         });
     };
+    expected.relay.lender = expected.lending.map(Lending::to_lender);
     let decoder = sse::Decoder::new(MAX_EVENT_BYTES);
     if !expected.accepts.events {
         let Expected { hold, relay, server, .. } = expected;

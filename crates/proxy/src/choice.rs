@@ -75,6 +75,12 @@ pub(crate) fn of_session(
 }
 
 impl Choice {
+    /// Goes to the version that made what the request shows again.
+    pub(crate) fn belongs_to(&mut self, version: Arc<VersionTarget>) {
+        self.is_fallback &= self.version.identity == version.identity && self.version.key == version.key;
+        self.version = version;
+    }
+
     /// Says in an answer's head which version it comes from, and that it goes away.
     pub(crate) fn dress(&self, headers: &mut HeaderMap) {
         if self.is_said {

@@ -22,6 +22,7 @@ use crate::flights::Airborne;
 use crate::forward::{self, Back, EVENTS, Patient};
 use crate::hold::Hold;
 use crate::inbound;
+use crate::lent::{self, Lending};
 use crate::opaque::{DirectSession, Unwrapped};
 use crate::outbound::Body;
 use crate::plane::{Call, Front, Plane};
@@ -30,7 +31,24 @@ use crate::reply;
 use crate::subscriptions;
 
 /// Answers a POST.
-pub(crate) async fn post(call: &Call, choice: &Choice) -> Result<Response<Body>, Error> {
+///
+/// What the request shows again decides the version, whatever `choice` was, and `choice` says so then.
+pub(crate) async fn post(call: &Call, choice: &mut Choice) -> Result<Response<Body>, Error> {
+    if choice.session.is_none()
+        && let Some(shown) = lent::shown(call, choice.version.key.path.as_str())?
+    {
+        choice.belongs_to(shown.version.clone());
+        // What a modern client shows is opened on its way out, since a virtual server has it there too.
+        if call.front == Front::Legacy
+            && let Some(call) = lent::as_lent(call, &shown, &[])?
+        {
+            return Box::pin(to_version(&call, choice)).await;
+        }
+    }
+    to_version(call, choice).await
+}
+
+async fn to_version(call: &Call, choice: &Choice) -> Result<Response<Body>, Error> {
     let back = exchange::back_era(&choice.version, call.front);
     match (call.front, back) {
         (Front::Legacy, Era::Legacy) => legacy(call, choice).await,
@@ -91,6 +109,9 @@ async fn legacy(call: &Call, choice: &Choice) -> Result<Response<Body>, Error> {
         id: call.id().filter(|_| call.outline.kind == Kind::Request),
         hold: Hold::patient(patience, airborne),
         relay: Relay { restore, ..Relay::untouched() },
+        lending: lent::of_answer(Front::Legacy, Era::Legacy, call.outline.method)
+            .filter(|_| choice.session.is_none())
+            .map(|loan| Lending { call, version, loan }),
         is_untouched: true,
     };
     let mut response = answer::to_client(answer, expected).await?;
@@ -208,6 +229,7 @@ fn about_session(server: &str) -> Expected<'_> {
         id: None,
         hold: Hold::default(),
         relay: Relay::untouched(),
+        lending: None,
         is_untouched: true,
     }
 }

@@ -19,6 +19,7 @@ use crate::cancel::Cancelling;
 use crate::error::Error;
 use crate::forward::{self, Back, Errand, Patient};
 use crate::hold::Hold;
+use crate::lent::{self, Lending, Shown};
 use crate::outbound::Body;
 use crate::params;
 use crate::plane::{Call, Front, Plane};
@@ -61,6 +62,29 @@ pub(crate) fn back_era(version: &VersionTarget, front: Front) -> Era {
 /// Cells that are not the commonest are boxed, here and where else a request branches: the future of a request
 /// is as large as its largest branch, and it is moved with every request.
 pub(crate) async fn run(exchange: Exchange<'_>) -> Result<Response<Body>, Error> {
+    if exchange.call.front == Front::Modern
+        && let Some(shown) = lent::shown(exchange.call, exchange.version.key.path.as_str())?
+    {
+        return Box::pin(go_on(exchange, shown)).await;
+    }
+    in_cell(exchange).await
+}
+
+/// Sends what goes on at the version where it began, whichever is active now.
+async fn go_on(exchange: Exchange<'_>, shown: Shown) -> Result<Response<Body>, Error> {
+    let Exchange { call, session, renamed, .. } = exchange;
+    let version = shown.version.clone();
+    let edits: Vec<Edit> = renamed.iter().map(|renamed| renamed.edit.clone()).collect();
+    let Some(mut call) = lent::as_lent(call, &shown, &edits)? else {
+        return in_cell(Exchange { call, version, session, renamed }).await;
+    };
+    if let Some(renamed) = renamed {
+        call.headers.insert(NAME, encode_name(&renamed.original));
+    }
+    in_cell(Exchange { call: &call, version, session, renamed: None }).await
+}
+
+async fn in_cell(exchange: Exchange<'_>) -> Result<Response<Body>, Error> {
     match (exchange.call.front, back_era(&exchange.version, exchange.call.front), &exchange.session) {
         (Front::Legacy, Era::Legacy, Some(session)) => {
             let session = session.clone();
@@ -131,6 +155,7 @@ async fn in_session(
             dress,
             ..Relay::untouched()
         },
+        lending: lending(call, &version, Era::Legacy),
         is_untouched: false,
     };
     answer::to_client(answer, expected).await
@@ -211,6 +236,7 @@ async fn legacy_to_modern(
         id: call.id(),
         hold: Hold::patient(patience, airborne),
         relay: Relay { errand: Some(errand.clone()), may_ask: false, dress, ..Relay::untouched() },
+        lending: None,
         is_untouched: false,
     };
     let round = rounds::Round { errand, headers, body: dressed, method: call.outline.method };
@@ -275,9 +301,19 @@ async fn modern_to_modern(exchange: Exchange<'_>) -> Result<Response<Body>, Erro
         id: call.id().filter(|_| call.outline.kind == Kind::Request),
         hold: Hold::default(),
         relay: Relay::untouched(),
+        lending: lending(call, &version, Era::Modern),
         is_untouched: true,
     };
     answer::to_client(answer, expected).await
+}
+
+/// Says what is sealed of an answer. A legacy client's session holds its version.
+fn lending<'a>(call: &'a Call, version: &'a Arc<VersionTarget>, back: Era) -> Option<Lending<'a>> {
+    let loan = match call.front {
+        Front::Legacy => None,
+        Front::Modern => lent::of_answer(Front::Modern, back, call.outline.method),
+    };
+    loan.map(|loan| Lending { call, version, loan })
 }
 
 impl Plane {

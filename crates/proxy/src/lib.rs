@@ -17,6 +17,7 @@ mod forward;
 mod hold;
 mod inbound;
 mod kept;
+mod lent;
 mod metadata;
 mod metrics;
 mod opaque;

@@ -1,15 +1,17 @@
 //! Wraps what must come back to the backend version that made it, and what we must know again ourselves:
-//! session ids and cursors. Sealed, so that nobody can make or change one, and bound to caller and path.
+//! session ids, cursors, states. Sealed, so that nobody can make or change one, and bound to caller and path.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use auth::Seal;
+use bytes::Bytes;
 use catalog::VersionKey;
 use catalog::access::Principal;
 use http::HeaderValue;
 use mcp::era::Revision;
 use quick_cache::sync::Cache;
+use routing::version::VersionTarget;
 
 /// Longest part of a client's own words that a session id carries: ids travel in a header of each request.
 const MAX_CARRIED_BYTES: usize = 1024;
@@ -49,6 +51,16 @@ pub(crate) struct DirectSession {
     /// Of the version that made it; a later one of the same label is another.
     pub(crate) identity: u64,
     pub(crate) session: String,
+}
+
+/// What a backend gave a client to be shown to it again.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Lent {
+    pub(crate) label: String,
+    /// As in [`DirectSession`].
+    pub(crate) identity: u64,
+    /// A JSON string as the backend wrote it.
+    pub(crate) raw: Bytes,
 }
 
 /// What the session id of a virtual server holds: all that is needed to go on without any memory of it.
@@ -140,6 +152,30 @@ impl Opaque {
         Some((name.into(), digest.parse().ok()?))
     }
 
+    /// Seals what a backend gave, a raw JSON string, with the version that made it.
+    pub(crate) fn lend(
+        &self,
+        purpose: &str,
+        version: &VersionTarget,
+        raw: &[u8],
+        principal: &Principal,
+    ) -> String {
+        let mut plain = format!("{}\n{:x}\n", version.key.label, version.identity).into_bytes();
+        plain.extend_from_slice(raw);
+        self.seal.seal(&plain, &binding(purpose, version.key.path.as_str(), principal))
+    }
+
+    /// Opens it again. `None` as in [`Self::unwrap_session`], or where it was given for another purpose.
+    pub(crate) fn returned(
+        &self,
+        purpose: &str,
+        text: &str,
+        path: &str,
+        principal: &Principal,
+    ) -> Option<Lent> {
+        Lent::read(self.seal.open(text, &binding(purpose, path, principal))?.into())
+    }
+
     /// Makes a cursor of ours into a list of `fingerprint`.
     pub(crate) fn cursor(
         &self,
@@ -171,6 +207,19 @@ const OURS: char = '\n';
 impl Unwrapped {
     pub(crate) fn new(session: DirectSession, number: u64, bound_to: Vec<u8>) -> Self {
         Self { header: HeaderValue::from_str(&session.session).ok(), session, number, bound_to }
+    }
+}
+
+impl Lent {
+    fn read(plain: Bytes) -> Option<Self> {
+        let label = memchr::memchr(b'\n', &plain)?;
+        let identity = label + 1 + memchr::memchr(b'\n', &plain[label + 1..])?;
+        let text = |range: std::ops::Range<usize>| std::str::from_utf8(&plain[range]).ok();
+        Some(Self {
+            label: text(0..label)?.into(),
+            identity: u64::from_str_radix(text(label + 1..identity)?, 16).ok()?,
+            raw: plain.slice(identity + 1..),
+        })
     }
 }
 

@@ -12,6 +12,7 @@ use mcp::method::Method;
 use mcp::rewrite::{Edit, splice};
 
 use crate::forward::Errand;
+use crate::lent::Lender;
 use crate::sessions::{Answer, Asked};
 
 /// What becomes of one message of a backend.
@@ -68,6 +69,8 @@ pub(crate) struct Relay {
     /// The raw id of the request at the backend; answers with another are none. `None` takes them all.
     pub(crate) awaited: Option<Bytes>,
     pub(crate) dress: Dress,
+    /// Seals what the answer gives the client to be shown again.
+    pub(crate) lender: Option<Box<Lender>>,
     /// Made with the first request put to the client; its end says that no answer is waited for.
     pub(crate) life: OnceLock<Arc<()>>,
 }
@@ -82,13 +85,14 @@ impl Relay {
             restore: None,
             awaited: None,
             dress: Dress::Same,
+            lender: None,
             life: OnceLock::new(),
         }
     }
 
     /// Says whether an answer must be read and changed.
     pub(crate) fn rewrites(&self) -> bool {
-        self.restore.is_some() || !matches!(self.dress, Dress::Same)
+        self.restore.is_some() || self.lender.is_some() || !matches!(self.dress, Dress::Same)
     }
 
     /// Decides about one message.
@@ -127,15 +131,19 @@ impl Relay {
         }
     }
 
-    /// Puts the client's id back, and the answer into the dress of the client's era.
+    /// Puts the client's id back and the answer into the dress of the client's era, and seals what it gives.
     pub(crate) fn finished(&self, data: Bytes) -> Bytes {
         let data = self.restored(data);
-        match &self.dress {
+        let data = match &self.dress {
             Dress::Same => data,
             Dress::ToModern { method, caching, uri, .. } => {
                 bridge::answer_to_modern(&data, *method, caching.as_ref(), uri.as_deref())
             }
             Dress::ToLegacy { method } => bridge::answer_to_legacy(&data, *method),
+        };
+        match &self.lender {
+            Some(lender) => lender.sealed(data),
+            None => data,
         }
     }
 

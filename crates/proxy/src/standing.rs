@@ -72,8 +72,8 @@ impl Standing {
         match self.target()? {
             Target::Server(server) => {
                 let is_session = call.outline.method != Method::Initialize;
-                let choice = direct::choose_version(plane, server, headers, principal, is_session)?;
-                direct::post(&call, &choice).await
+                let mut choice = direct::choose_version(plane, server, headers, principal, is_session)?;
+                direct::post(&call, &mut choice).await
             }
             Target::Virtual(target) => virtual_server::legacy(&call, target).await,
         }

@@ -15,6 +15,7 @@ mod cli;
 mod config;
 mod direct;
 mod ended;
+mod lent;
 mod peers;
 mod serving;
 mod sessions;

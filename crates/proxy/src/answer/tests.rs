@@ -20,7 +20,7 @@ async fn heard_by(raw: &str, id: Option<&[u8]>, accepts: Accepts, is_untouched: 
     let outgoing = forward::post(HeaderMap::new(), Bytes::from_static(b"{}"));
     let answer = forward::send(&backends(), &version_at(&backend.url), outgoing).await.unwrap();
     let hold = Hold::default();
-    let expected = Expected { server: "/a", accepts, id, hold, relay, is_untouched };
+    let expected = Expected { server: "/a", accepts, id, hold, relay, lending: None, is_untouched };
     let told = to_client(answer, expected).await.map_err(|error| format!("{error} {}", error.reason()))?;
     let (head, body) = told.into_parts();
     let kind = head.headers.get(CONTENT_TYPE).map_or("", |value| value.to_str().unwrap()).to_owned();
@@ -111,6 +111,7 @@ async fn a_large_answer_streams_and_a_broken_one_breaks() {
         id: Some(b"1"),
         hold: Hold::default(),
         relay: Relay::untouched(),
+        lending: None,
         is_untouched: true,
     };
     let told = to_client(answer, expected).await;
@@ -132,7 +133,8 @@ async fn a_refusal_in_words_keeps_them_and_when_to_come_back_and_nothing_else() 
         let answer = forward::send(&backends(), &version_at(&backend.url), outgoing).await.unwrap();
         let (hold, relay) = (Hold::default(), Relay::untouched());
         let id: Option<&[u8]> = Some(b"1");
-        let expected = Expected { server: "/a", accepts: BOTH, id, hold, relay, is_untouched: true };
+        let expected =
+            Expected { server: "/a", accepts: BOTH, id, hold, relay, lending: None, is_untouched: true };
         let (head, told) = to_client(answer, expected).await.unwrap().into_parts();
         let mut names: Vec<_> = head.headers.keys().map(HeaderName::as_str).collect();
         names.sort_unstable();

@@ -54,9 +54,9 @@ impl World {
         let call = stage::call(&self.plane, &caller(who), front, &message.to_string());
         let call = Call { headers: stage::headers(headers), ..call };
         let may_have_session = front == Front::Legacy && call.outline.method != Method::Initialize;
-        let choice =
+        let mut choice =
             choose_version(&self.plane, &self.server(), &call.headers, &call.principal, may_have_session)?;
-        let (head, body) = post(&call, &choice).await?.into_parts();
+        let (head, body) = post(&call, &mut choice).await?.into_parts();
         let session = head.headers.get(SESSION_ID).map(|id| id.to_str().unwrap().to_owned());
         let bytes = body.collect().await.unwrap().to_bytes();
         let body = serde_json::from_slice(&bytes).unwrap_or_default();
