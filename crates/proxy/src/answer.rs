@@ -17,9 +17,10 @@ use crate::forward::Back;
 use crate::hold::Hold;
 use crate::lent::Lending;
 use crate::outbound::{Body, MAX_EVENT_BYTES, go_on};
-use crate::parked::ParkedCall;
+use crate::parked::{Coming, ParkedCall, Rest};
 use crate::relay::{Dress, Passed, Relay, id};
 use crate::reply::{self, JSON};
+use crate::sessions::Question;
 
 /// A JSON answer up to this size is read whole and sent with its head in one write; a larger one streams.
 const MAX_WHOLE_BYTES: usize = 64 * 1024;
@@ -95,6 +96,29 @@ pub(crate) async fn to_client(
         }
         _ => unusable(format!("it answered HTTP {} without MCP in it", head.status.as_u16())),
     }
+}
+
+/// Waits for a backend's answer and turns it into the client's. Where the backend asks first, beside the stream of
+/// the call, the call is parked and the answer is its question.
+pub(crate) async fn when_come(
+    mut coming: Coming,
+    mut expected: Expected<'_>,
+) -> Result<Response<Body>, Error> {
+    let open = tokio::select! {
+        biased;
+        answer = &mut coming => return match answer {
+            Ok(answer) => to_client(answer, expected).await,
+            Err(error) => {
+                expected.hold.cancels = None;
+                Err(error)
+            }
+        },
+        open = expected.hold.asked() => open,
+    };
+    let Expected { hold, relay, .. } = expected;
+    let errand = relay.errand.clone().expect("only calls in a session are asked");
+    let call = ParkedCall { rest: Rest::Whole(coming), hold, relay, open };
+    Ok(reply::json(StatusCode::OK, errand.shared.parked.park(call, &errand.shared.opaque)))
 }
 
 /// Says whether an answer is JSON.
@@ -262,7 +286,7 @@ async fn events(back: Back, mut expected: Expected<'_>) -> Result<Response<Body>
     let decoder = sse::Decoder::new(MAX_EVENT_BYTES);
     if !expected.accepts.events {
         let Expected { hold, relay, server, .. } = expected;
-        let call = ParkedCall { reply, decoder, hold, relay, open: Vec::new() };
+        let call = Running { reply, decoder, hold, relay, open: Vec::new() };
         return Ok(reply::json(StatusCode::OK, last_answer(call, server).await?));
     }
     let body = if expected.is_untouched && !expected.relay.rewrites() {
@@ -283,13 +307,22 @@ fn unanswered(id: Option<&[u8]>, server: &str) -> Bytes {
 pub(crate) async fn of_parked(
     call: ParkedCall,
     accepts: Accepts,
+    id: Option<&[u8]>,
     server: &str,
 ) -> Result<Response<Body>, Error> {
+    let ParkedCall { rest, hold, relay, open } = call;
+    let (reply, decoder) = match rest {
+        Rest::Stream { reply, decoder } => (reply, decoder),
+        Rest::Whole(coming) => {
+            let expected = Expected { server, accepts, id, hold, relay, lending: None, is_untouched: false };
+            return when_come(coming, expected).await;
+        }
+    };
     if !accepts.events {
+        let call = Running { reply, decoder, hold, relay, open };
         return Ok(reply::json(StatusCode::OK, last_answer(call, server).await?));
     }
-    let ParkedCall { reply, decoder, hold, relay, .. } = call;
-    let unanswered = unanswered(hold.ticket.as_ref().map(|ticket| &ticket.id[..]), server);
+    let unanswered = unanswered(id, server);
     Ok(stream(Body::relayed_events(reply, hold, relay, decoder, unanswered)))
 }
 
@@ -305,7 +338,7 @@ pub(crate) fn stream(body: Body) -> Response<Body> {
 
 /// Reads a stream until the answer in it, for a client that takes only JSON. Where the backend asks, the call
 /// is parked and the answer is its question.
-async fn last_answer(call: ParkedCall, server: &str) -> Result<Bytes, Error> {
+async fn last_answer(call: Running, server: &str) -> Result<Bytes, Error> {
     let mut awaited = Awaited(Some(call));
     let unusable = |reason: &str| Error::Unusable { server: server.into(), reason: reason.into() };
     loop {
@@ -327,10 +360,19 @@ async fn last_answer(call: ParkedCall, server: &str) -> Result<Bytes, Error> {
             }
         }
         if let Some(errand) = call.relay.errand.clone().filter(|_| !call.open.is_empty()) {
-            let call = awaited.0.take().expect("still there");
+            let Running { reply, decoder, hold, relay, open } = awaited.0.take().expect("still there");
+            let call = ParkedCall { rest: Rest::Stream { reply, decoder }, hold, relay, open };
             return Ok(errand.shared.parked.park(call, &errand.shared.opaque));
         }
-        let frame = call.reply.frame().await.ok_or_else(|| unusable("its stream ended without an answer"))?;
+        let frame = tokio::select! {
+            biased;
+            frame = call.reply.frame() => frame,
+            open = call.hold.asked() => {
+                call.open.extend(open);
+                continue;
+            }
+        };
+        let frame = frame.ok_or_else(|| unusable("its stream ended without an answer"))?;
         let frame = frame.map_err(|error| Error::of_backend(server, &error))?;
         if let Ok(data) = frame.into_data() {
             call.decoder.push(data);
@@ -339,11 +381,21 @@ async fn last_answer(call: ParkedCall, server: &str) -> Result<Bytes, Error> {
 }
 
 /// A call whose answer is waited for; where the client goes away first, the backend may finish as on a stream.
-struct Awaited(Option<ParkedCall>);
+struct Awaited(Option<Running>);
+
+/// What a call is read with.
+struct Running {
+    reply: Reply,
+    decoder: sse::Decoder,
+    hold: Hold,
+    relay: Relay,
+    /// What the backend asks.
+    open: Vec<Question>,
+}
 
 impl Drop for Awaited {
     fn drop(&mut self) {
-        if let Some(ParkedCall { reply, hold, .. }) = self.0.take() {
+        if let Some(Running { reply, hold, .. }) = self.0.take() {
             go_on(Some(reply), hold);
         }
     }

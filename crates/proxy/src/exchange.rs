@@ -15,10 +15,10 @@ use mcp::rewrite::{Edit, splice};
 use routing::version::VersionTarget;
 
 use crate::answer::{self, Expected};
-use crate::cancel::Cancelling;
 use crate::error::Error;
-use crate::forward::{self, Back, Errand, Patient};
+use crate::forward::{self, Errand, Patient};
 use crate::hold::Hold;
+use crate::kept::{self, Kept};
 use crate::lent::{self, Lending, Shown};
 use crate::outbound::Body;
 use crate::params;
@@ -27,7 +27,7 @@ use crate::relay::{Dress, LEVELS, Relay, RestoreId};
 use crate::repair;
 use crate::resume;
 use crate::rounds;
-use crate::sessions::ClientSession;
+use crate::sessions::{ClientSession, Questions};
 
 /// How long a modern client may keep a list or resource of a legacy backend, which gives no hint of its own:
 /// short, since a change shows only when the backend is asked again.
@@ -88,7 +88,7 @@ async fn in_cell(exchange: Exchange<'_>) -> Result<Response<Body>, Error> {
     match (exchange.call.front, back_era(&exchange.version, exchange.call.front), &exchange.session) {
         (Front::Legacy, Era::Legacy, Some(session)) => {
             let session = session.clone();
-            in_session(exchange, session, Dress::Same).await
+            in_session(exchange, session, Dress::Same, None).await
         }
         (Front::Legacy, Era::Modern, Some(session)) => {
             let session = session.clone();
@@ -105,6 +105,7 @@ async fn in_session(
     exchange: Exchange<'_>,
     session: Arc<ClientSession>,
     dress: Dress,
+    questions: Option<Questions>,
 ) -> Result<Response<Body>, Error> {
     let Exchange { call, version, renamed, .. } = exchange;
     let id = call.outline.id.expect("a request has an id");
@@ -130,24 +131,17 @@ async fn in_session(
         let errand = errand.clone();
         async move { errand.post(carried, body).await }
     };
-    let (answer, airborne): (Response<Back>, _) = match patience {
-        Some(patience) => Patient::new(sent, patience, Some(airborne)).await?,
-        None => {
-            let upstream_id = own.clone().unwrap_or(clients.clone());
-            (Cancelling::new(sent, errand.clone(), upstream_id).await?, Some(airborne))
-        }
-    };
     let is_changed = own.is_some();
     let upstream_id = own.unwrap_or_else(|| clients.clone());
     let ticket = is_bridged.then(|| Box::new(resume::ticket(call, &version)));
     let cancels = is_bridged.then(|| (errand.clone(), upstream_id.clone()));
     // A parked call goes on under the id of another request, so its own must be known.
     let restore = (is_changed || is_bridged).then(|| RestoreId { own: upstream_id, clients });
-    let expected = Expected {
+    let mut expected = Expected {
         server: version.key.path.as_str(),
         accepts: call.accepts,
         id: call.id(),
-        hold: Hold { airborne, patience, cancels, ticket },
+        hold: Hold { airborne: None, patience, cancels, ticket, questions },
         relay: Relay {
             errand: Some(errand),
             may_ask: is_bridged || call.accepts.events,
@@ -158,6 +152,12 @@ async fn in_session(
         lending: lending(call, &version, Era::Legacy),
         is_untouched: false,
     };
+    let Some(patience) = patience else {
+        expected.hold.airborne = Some(airborne);
+        return Box::pin(answer::when_come(Box::pin(sent), expected)).await;
+    };
+    let (answer, airborne) = Patient::new(sent, patience, Some(airborne)).await?;
+    expected.hold.airborne = airborne;
     answer::to_client(answer, expected).await
 }
 
@@ -178,8 +178,11 @@ async fn modern_to_legacy(exchange: Exchange<'_>) -> Result<Response<Body>, Erro
         uri: call.outline.uri.and_then(|span| text(span.of(&call.body))).map(|uri| uri.into_owned()),
         log_level,
     };
-    let session = crate::kept::session_for(call, &exchange.version, log_level);
-    in_session(exchange, session, dress).await
+    let Kept { session, questions } = kept::session_for(call, &exchange.version, log_level);
+    if questions.is_some() {
+        kept::stream::hear(&*call.plane.errand(&session, &exchange.version)).await?;
+    }
+    in_session(exchange, session, dress, questions).await
 }
 
 fn caching(method: Method) -> Option<Caching> {

@@ -1,6 +1,8 @@
 //! What lives as long as an answer: its place among requests under way, and what its end means to a backend.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,6 +12,7 @@ use catalog::access::Principal;
 use crate::cancel;
 use crate::flights::Airborne;
 use crate::forward::Errand;
+use crate::sessions::{Question, Questions};
 
 /// What lives as long as the answer to one request.
 #[derive(Default)]
@@ -22,6 +25,8 @@ pub(crate) struct Hold {
     pub(crate) cancels: Option<(Arc<Errand>, Bytes)>,
     /// What the call must show to go on after a question; `None` where it cannot be asked.
     pub(crate) ticket: Option<Box<Ticket>>,
+    /// What the backend asks beside the stream of the call. While it is here, the call's session has no other.
+    pub(crate) questions: Option<Questions>,
 }
 
 /// What a call must show again to go on: who it is of and what it asked.
@@ -38,7 +43,7 @@ pub(crate) struct Ticket {
 impl Hold {
     /// For a legacy client, whose closed connection is no cancellation.
     pub(crate) fn patient(patience: Duration, airborne: Option<Airborne>) -> Self {
-        Self { airborne, patience: Some(patience), cancels: None, ticket: None }
+        Self { airborne, patience: Some(patience), cancels: None, ticket: None, questions: None }
     }
 
     /// The answer is complete: nothing is to be cancelled or waited for.
@@ -46,6 +51,23 @@ impl Hold {
         self.cancels = None;
         self.airborne = None;
         self.patience = None;
+        self.questions = None;
+    }
+
+    /// Waits until the backend asks beside the stream of the call; for ever where it has no other way to ask.
+    pub(crate) async fn asked(&mut self) -> Vec<Question> {
+        poll_fn(|cx| self.poll_asked(cx)).await
+    }
+
+    /// Ready with all that the backend asked beside the stream of the call.
+    pub(crate) fn poll_asked(&mut self, cx: &mut Context<'_>) -> Poll<Vec<Question>> {
+        let Some(questions) = &mut self.questions else { return Poll::Pending };
+        let Poll::Ready(Some(first)) = questions.poll_recv(cx) else { return Poll::Pending };
+        let mut open = vec![first];
+        while let Ok(more) = questions.try_recv() {
+            open.push(more);
+        }
+        Poll::Ready(open)
     }
 }
 

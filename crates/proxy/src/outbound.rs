@@ -8,7 +8,6 @@ use std::time::Duration;
 use backend::Reply;
 use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
-use mcp::bridge::InputRequest;
 use mcp::sse;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -16,8 +15,9 @@ use tokio::time::{Instant, Sleep};
 
 use crate::forward::{drain, spawn_if_running};
 use crate::hold::Hold;
-use crate::parked::ParkedCall;
+use crate::parked::{ParkedCall, Rest};
 use crate::relay::{Passed, Relay};
+use crate::sessions::Question;
 
 /// Longest single event of a backend's stream that is taken apart.
 pub(crate) const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
@@ -249,7 +249,14 @@ impl Events {
                 continue;
             }
             let Some(reply) = &mut self.reply else { return Poll::Ready(None) };
-            let frame = match Pin::new(reply).poll_frame(cx) {
+            let polled = Pin::new(reply).poll_frame(cx);
+            if polled.is_pending()
+                && let Poll::Ready(open) = self.hold.poll_asked(cx)
+            {
+                self.park(open);
+                continue;
+            }
+            let frame = match polled {
                 Poll::Ready(frame) => frame,
                 Poll::Pending if self.is_at_line_end => {
                     ready!(self.silence.poll(cx));
@@ -291,7 +298,7 @@ enum Taken {
     All,
     TooLong,
     /// The backend asks, and the client is one that answers with another request.
-    Questions(Vec<(Bytes, InputRequest)>),
+    Questions(Vec<Question>),
 }
 
 impl Events {
@@ -315,16 +322,16 @@ impl Events {
     }
 
     /// Parks the call behind this stream, and ends the stream with its questions.
-    fn park(&mut self, open: Vec<(Bytes, InputRequest)>) {
+    fn park(&mut self, open: Vec<Question>) {
         let (Some(reply), Some(decoded)) = (self.reply.take(), self.relay.as_mut()) else { return };
         let Some(errand) = decoded.relay.errand.clone() else { return };
         let decoder = std::mem::replace(&mut decoded.decoder, sse::Decoder::new(0));
         let relay = std::mem::replace(&mut decoded.relay, Relay::untouched());
         let hold = std::mem::take(&mut self.hold);
-        let asking = errand
-            .shared
-            .parked
-            .park(ParkedCall { reply, decoder, hold, relay, open }, &errand.shared.opaque);
+        let asking = errand.shared.parked.park(
+            ParkedCall { rest: Rest::Stream { reply, decoder }, hold, relay, open },
+            &errand.shared.opaque,
+        );
         decoded.has_answered = true;
         decoded.is_behind = false;
         decoded.ready.push_back(sse::encode(&asking, None));

@@ -4,20 +4,25 @@
 //! is parked, its stream open and unread, until the client's next request brings the answers.
 
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use auth::Issuer;
 use backend::Reply;
 use bytes::Bytes;
+use http::Response;
 use mcp::bridge::{InputRequest, asking};
 use mcp::error::{code, error_body};
 use mcp::sse::Decoder;
 use tokio::time::Instant;
 
+use crate::error::Error;
+use crate::forward::Back;
 use crate::hold::Hold;
 use crate::opaque::Opaque;
 use crate::relay::Relay;
+use crate::sessions::Question;
 
 /// How long a parked call waits; as long as a round of input may take a person.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -36,12 +41,24 @@ pub(crate) struct Parked {
 
 /// One parked call.
 pub(crate) struct ParkedCall {
-    pub(crate) reply: Reply,
-    pub(crate) decoder: Decoder,
+    pub(crate) rest: Rest,
     pub(crate) hold: Hold,
     pub(crate) relay: Relay,
     /// The open questions, each with the backend's own raw id.
-    pub(crate) open: Vec<(Bytes, InputRequest)>,
+    pub(crate) open: Vec<Question>,
+}
+
+/// An answer of which nothing has come yet.
+pub(crate) type Coming = Pin<Box<dyn Future<Output = Result<Response<Back>, Error>> + Send>>;
+
+/// What is still to come of a parked call's answer.
+pub(crate) enum Rest {
+    /// All of it: the backend asked beside the stream of the call.
+    Whole(Coming),
+    Stream {
+        reply: Reply,
+        decoder: Decoder,
+    },
 }
 
 impl Default for Parked {
@@ -69,7 +86,9 @@ impl Parked {
     /// Takes a call out, to go on with it.
     pub(crate) fn take(&self, name: &str) -> Option<ParkedCall> {
         let (_, mut call) = self.lock().remove(name)?;
-        call.reply.set_idle(Some(SILENCE));
+        if let Rest::Stream { reply, .. } = &mut call.rest {
+            reply.set_idle(Some(SILENCE));
+        }
         Some(call)
     }
 

@@ -74,5 +74,5 @@ pub(crate) async fn go_on(
         // What was not answered is asked again.
         return Ok(crate::reply::json(StatusCode::OK, shared.parked.park(parked, &shared.opaque)));
     }
-    answer::of_parked(parked, call.accepts, version.key.path.as_str()).await
+    Box::pin(answer::of_parked(parked, call.accepts, call.id(), version.key.path.as_str())).await
 }

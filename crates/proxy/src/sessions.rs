@@ -15,10 +15,12 @@ use bytes::Bytes;
 use catalog::VersionKey;
 use catalog::access::Principal;
 use catalog::time::Timestamp;
+use mcp::bridge::InputRequest;
 use mcp::sse;
 use mcp::subscription::Filter;
 use quick_cache::DefaultHashBuilder;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::AbortHandle;
 
 use crate::opaque::VirtualSession;
 
@@ -37,6 +39,15 @@ const MAX_ASKED: usize = 256;
 
 /// How many resources one client session may subscribe to.
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 1024;
+
+/// How many questions of a backend wait for the one call of a session of our own; more are refused to it.
+const MAX_QUESTIONS: usize = 32;
+
+/// A question of a backend, with the backend's own raw id.
+pub(crate) type Question = (Bytes, InputRequest);
+
+/// Questions that come to a call from beside its own stream.
+pub(crate) type Questions = mpsc::Receiver<Question>;
 
 /// A future of the second tier.
 pub type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -105,12 +116,23 @@ pub(crate) struct State {
     pub(crate) listening: Option<Listening>,
     /// Where those who listen to a modern backend are told that the subscriptions changed.
     pub(crate) refilters: HashMap<VersionKey, Refilter>,
+    /// In a session of our own, where questions on the GET stream go: to the one call that runs.
+    pub(crate) running: Option<mpsc::Sender<Question>>,
+    /// The GET stream of a session of our own.
+    pub(crate) heard: Option<Heard>,
     /// The level the client set, as a JSON string.
     pub(crate) log_level: Option<String>,
     /// Resources subscribed to, and the version that owns each.
     pub(crate) subscriptions: HashMap<Box<str>, VersionKey>,
     /// Set by DELETE.
     pub(crate) is_ended: bool,
+}
+
+/// The GET stream of a session of our own, while somebody reads it.
+pub(crate) struct Heard {
+    /// Whether it was opened, or could not be.
+    pub(crate) settled: watch::Receiver<bool>,
+    pub(crate) task: AbortHandle,
 }
 
 /// A request of a backend that the client was asked to answer.
@@ -211,6 +233,23 @@ impl ClientSession {
         }
     }
 
+    /// Takes a session of our own for one call; `None` while it has another. It is free when what is returned is
+    /// dropped.
+    pub(crate) fn reserve(&self) -> Option<Questions> {
+        let mut state = self.state();
+        if state.running.as_ref().is_some_and(|running| !running.is_closed()) {
+            return None;
+        }
+        let (sender, questions) = mpsc::channel(MAX_QUESTIONS);
+        state.running = Some(sender);
+        Some(questions)
+    }
+
+    /// Gives a question to the call that has the session. Says whether it took it.
+    pub(crate) fn ask_running(&self, question: Question) -> bool {
+        self.state().running.as_ref().is_some_and(|running| running.try_send(question).is_ok())
+    }
+
     fn touch(&self) {
         self.last_used_ms.store(Timestamp::now().0, Ordering::Relaxed);
     }
@@ -229,6 +268,9 @@ impl Drop for ClientSession {
     /// Nobody else would end a session of our own.
     fn drop(&mut self) {
         let Some(keeper) = self.keeper.take() else { return };
+        if let Some(heard) = self.state().heard.take() {
+            heard.task.abort();
+        }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         for (_, open) in self.open_backends() {
             let id = open.id.as_ref().and_then(|id| id.to_str().ok()).map(str::to_owned);

@@ -38,7 +38,9 @@ pub(crate) async fn perform(stub: &Stub, script: &Script, call: &Call, steps: &S
                 if able.is_empty() { None } else { ask(stub, call, steps, &mut rounds, &able).await }
             }
             Step::Need(question) if call.is_modern => missing(&declared(stub, call), &[question]),
-            Step::Need(question) => ask_legacy(stub, call, &mut rounds, std::slice::from_ref(question)).await,
+            Step::Need(question) => {
+                ask_legacy(stub, call, steps, &mut rounds, std::slice::from_ref(question)).await
+            }
             effect => {
                 take_effect(stub, script, call, effect).await;
                 None
@@ -165,7 +167,7 @@ async fn ask(
     }
     match call.is_modern {
         true => ask_modern(call, steps, rounds, questions),
-        false => ask_legacy(stub, call, rounds, questions).await,
+        false => ask_legacy(stub, call, steps, rounds, questions).await,
     }
 }
 
@@ -199,12 +201,23 @@ fn ask_modern(call: &Call, steps: &Steps, rounds: &mut Rounds, questions: &[Ques
     Some(End::Result(result))
 }
 
-async fn ask_legacy(stub: &Stub, call: &Call, rounds: &mut Rounds, questions: &[Question]) -> Option<End> {
+async fn ask_legacy(
+    stub: &Stub,
+    call: &Call,
+    steps: &Steps,
+    rounds: &mut Rounds,
+    questions: &[Question],
+) -> Option<End> {
     let mut waiting = Vec::new();
     for question in questions {
         let (id, answer) = stub.expect_answer(&call.session);
         let params = (question.params)(&call.params["arguments"]);
-        call.send(json!({ "jsonrpc": "2.0", "id": id, "method": question.method, "params": params })).await;
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": question.method, "params": params });
+        match steps.asks_aside {
+            // A session that ended meanwhile has nobody to ask.
+            true => _ = stub.session(&call.session, |session| session.push(message)),
+            false => call.send(message).await,
+        }
         waiting.push((question, answer));
     }
     for (question, answer) in waiting {

@@ -11,6 +11,8 @@ pub struct Steps {
     pub steps: Vec<Step>,
     /// Whether a question of the modern era comes with a `requestState`.
     pub keeps_state: bool,
+    /// Whether a legacy backend asks on the GET stream of the session, as many do.
+    pub asks_aside: bool,
     /// Makes the result of the arguments and of the answers, which are an object by key.
     pub end: fn(arguments: &Value, answers: &Value) -> Value,
 }
@@ -50,12 +52,18 @@ pub struct Question {
 impl Steps {
     /// No steps, only a result.
     pub fn none(end: fn(&Value, &Value) -> Value) -> Self {
-        Self { steps: Vec::new(), keeps_state: false, end }
+        Self::new([], end)
     }
 
     /// Some steps.
     pub fn new(steps: impl IntoIterator<Item = Step>, end: fn(&Value, &Value) -> Value) -> Self {
-        Self { steps: steps.into_iter().collect(), keeps_state: false, end }
+        Self { steps: steps.into_iter().collect(), keeps_state: false, asks_aside: false, end }
+    }
+
+    /// Asks on the GET stream of the session where it can.
+    pub fn asking_aside(mut self) -> Self {
+        self.asks_aside = true;
+        self
     }
 
     /// Gives a `requestState` with each question.

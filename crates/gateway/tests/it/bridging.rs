@@ -4,6 +4,7 @@ mod legacy_clients;
 mod modern_clients;
 mod modern_requests;
 mod params;
+mod questions_aside;
 mod resource_updates;
 mod subscriptions;
 

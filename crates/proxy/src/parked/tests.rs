@@ -28,9 +28,14 @@ async fn parked_call() -> ParkedCall {
         params,
     };
     ParkedCall {
-        reply,
-        decoder: Decoder::new(100),
-        hold: Hold { airborne: None, patience: None, cancels: None, ticket: Some(Box::new(ticket)) },
+        rest: Rest::Stream { reply, decoder: Decoder::new(100) },
+        hold: Hold {
+            airborne: None,
+            patience: None,
+            cancels: None,
+            ticket: Some(Box::new(ticket)),
+            questions: None,
+        },
         relay: Relay::untouched(),
         open: vec![(Bytes::from_static(b"1"), question)],
     }

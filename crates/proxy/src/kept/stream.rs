@@ -1,0 +1,168 @@
+//! The GET stream of a session we keep: a question that a legacy backend asks there is of the one call that runs.
+
+use std::pin::pin;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use backend::{Backends, Outgoing};
+use bytes::Bytes;
+use http::header::ACCEPT;
+use http::{HeaderMap, Method as Verb, StatusCode};
+use http_body_util::BodyExt;
+use mcp::error::{code, error_body};
+use mcp::method::Method;
+use mcp::sse;
+use routing::version::VersionTarget;
+use tokio::sync::watch;
+
+use crate::error::Error;
+use crate::forward::{EVENTS, Errand};
+use crate::outbound::MAX_EVENT_BYTES;
+use crate::relay::{Dress, Passed, Relay};
+use crate::sessions::{BackendSession, ClientSession, Heard, Slot};
+use crate::shared::Shared;
+
+/// How long the first call of a session waits for its GET stream. Backends open one at once; one that does not
+/// may lose a question, but no call.
+const OPENING_TIME: Duration = Duration::from_secs(1);
+
+/// First and longest pause before a stream that ended is opened again.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// Has the GET stream of a session read, and waits until it is open. Fails as a call does whose backend cannot be
+/// greeted.
+pub(crate) async fn hear(errand: &Errand) -> Result<(), Error> {
+    let slot = errand.session.slot(&errand.version.key);
+    errand.open(&slot).await?;
+    let mut settled = {
+        let mut state = errand.session.state();
+        let heard = state.heard.get_or_insert_with(|| {
+            let (settle, settled) = watch::channel(false);
+            let stream = Stream {
+                session: Arc::downgrade(&errand.session),
+                slot,
+                shared: errand.shared.clone(),
+                backends: errand.backends.clone(),
+                version: errand.version.clone(),
+                settle,
+            };
+            Heard { settled, task: tokio::spawn(stream.follow()).abort_handle() }
+        });
+        heard.settled.clone()
+    };
+    // An error means that the backend has no such stream.
+    let _ = tokio::time::timeout(OPENING_TIME, settled.wait_for(|is_settled| *is_settled)).await;
+    Ok(())
+}
+
+/// What follows the stream; it ends with the session, and so does not hold it.
+struct Stream {
+    session: Weak<ClientSession>,
+    slot: Arc<Slot>,
+    shared: Arc<Shared>,
+    backends: Arc<Backends>,
+    version: Arc<VersionTarget>,
+    /// Told when the stream is open, or could not be opened at the first try.
+    settle: watch::Sender<bool>,
+}
+
+/// Why a stream is over.
+enum Ended {
+    /// The backend has none.
+    Never,
+    /// The backend does not know the session; a call will notice and greet again.
+    Lost,
+    Renewed,
+    AfterEvents,
+    AtOnce,
+}
+
+impl Stream {
+    async fn follow(self) {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let mut renewed = pin!(self.slot.renewed.notified());
+            renewed.as_mut().enable();
+            let ended = match self.slot.current() {
+                Some(open) => tokio::select! {
+                    ended = self.read(&open) => ended,
+                    () = &mut renewed => Ended::Renewed,
+                },
+                None => Ended::Lost,
+            };
+            self.settle.send_replace(true);
+            match ended {
+                Ended::Never => return,
+                Ended::Lost => renewed.await,
+                Ended::Renewed => {}
+                Ended::AfterEvents => {
+                    pause = FIRST_PAUSE;
+                    tokio::time::sleep(pause).await;
+                }
+                Ended::AtOnce => {
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    }
+
+    async fn read(&self, open: &BackendSession) -> Ended {
+        let (Some(_), Some(endpoint), Some(errand)) = (&open.id, &open.endpoint, self.errand()) else {
+            return Ended::Never;
+        };
+        let mut headers = errand.session_headers(open, HeaderMap::new());
+        drop(errand);
+        headers.insert(ACCEPT, EVENTS);
+        let outgoing = Outgoing { method: Verb::GET, headers, body: Bytes::new() };
+        let answer = match self.backends.send(endpoint, outgoing).await {
+            Ok(answer) if answer.status() == StatusCode::OK => answer,
+            Ok(answer) if answer.status() == StatusCode::NOT_FOUND => return Ended::Lost,
+            // The backend has not noticed yet that the stream before this one is closed.
+            Ok(answer) if answer.status() == StatusCode::CONFLICT => return Ended::AtOnce,
+            Ok(answer) if answer.status().is_client_error() => return Ended::Never,
+            _ => return Ended::AtOnce,
+        };
+        self.settle.send_replace(true);
+        let mut reply = answer.into_body();
+        reply.set_idle(None);
+        let mut decoder = sse::Decoder::new(MAX_EVENT_BYTES);
+        let mut ended = Ended::AtOnce;
+        while let Some(Ok(frame)) = reply.frame().await {
+            let Ok(data) = frame.into_data() else { continue };
+            decoder.push(data);
+            while let Some(event) = decoder.next() {
+                // A piece may hold thousands of events that mean nothing.
+                tokio::task::coop::consume_budget().await;
+                let Ok(event) = event else { return ended };
+                ended = Ended::AfterEvents;
+                if !event.data.is_empty() {
+                    self.take(event.data);
+                }
+            }
+        }
+        ended
+    }
+
+    /// Gives a question to the call that runs; what else comes here is nothing that a modern client could get.
+    fn take(&self, message: Bytes) {
+        let Some(errand) = self.errand() else { return };
+        let dress = Dress::ToModern { method: Method::ToolsCall, caching: None, uri: None, log_level: None };
+        let relay = Relay { errand: Some(errand.clone()), dress, ..Relay::untouched() };
+        let Passed::Question { id, question } = relay.pass(message) else { return };
+        if !errand.session.ask_running((id.clone(), question)) {
+            let reason = "no call runs whose client could be asked";
+            errand.post_aside(error_body(Some(&id), code::METHOD_NOT_FOUND, reason, None));
+        }
+    }
+
+    fn errand(&self) -> Option<Arc<Errand>> {
+        Some(Arc::new(Errand {
+            shared: self.shared.clone(),
+            backends: self.backends.clone(),
+            session: self.session.upgrade()?,
+            version: self.version.clone(),
+        }))
+    }
+}
