@@ -21,6 +21,7 @@ use crate::parked::{Coming, ParkedCall, Rest};
 use crate::relay::{Dress, Passed, Relay, id};
 use crate::reply::{self, JSON};
 use crate::sessions::Question;
+use crate::trail::Trail;
 
 /// A JSON answer up to this size is read whole and sent with its head in one write; a larger one streams.
 const MAX_WHOLE_BYTES: usize = 64 * 1024;
@@ -286,14 +287,14 @@ async fn events(back: Back, mut expected: Expected<'_>) -> Result<Response<Body>
     let decoder = sse::Decoder::new(MAX_EVENT_BYTES);
     if !expected.accepts.events {
         let Expected { hold, relay, server, .. } = expected;
-        let call = Running { reply, decoder, hold, relay, open: Vec::new() };
+        let call = Running { reply, decoder, trail: Trail::default(), hold, relay, open: Vec::new() };
         return Ok(reply::json(StatusCode::OK, last_answer(call, server).await?));
     }
     let body = if expected.is_untouched && !expected.relay.rewrites() {
         Body::raw_events(reply, expected.hold, None)
     } else {
         let unanswered = unanswered(expected.id, expected.server);
-        Body::relayed_events(reply, expected.hold, expected.relay, decoder, unanswered)
+        Body::relayed_events(reply, expected.hold, expected.relay, decoder, Trail::default(), unanswered)
     };
     Ok(stream(body))
 }
@@ -311,19 +312,19 @@ pub(crate) async fn of_parked(
     server: &str,
 ) -> Result<Response<Body>, Error> {
     let ParkedCall { rest, hold, relay, open } = call;
-    let (reply, decoder) = match rest {
-        Rest::Stream { reply, decoder } => (reply, decoder),
+    let (reply, decoder, trail) = match rest {
+        Rest::Stream { reply, decoder, trail } => (reply, decoder, trail),
         Rest::Whole(coming) => {
             let expected = Expected { server, accepts, id, hold, relay, lending: None, is_untouched: false };
             return when_come(coming, expected).await;
         }
     };
     if !accepts.events {
-        let call = Running { reply, decoder, hold, relay, open };
+        let call = Running { reply, decoder, trail, hold, relay, open };
         return Ok(reply::json(StatusCode::OK, last_answer(call, server).await?));
     }
     let unanswered = unanswered(id, server);
-    Ok(stream(Body::relayed_events(reply, hold, relay, decoder, unanswered)))
+    Ok(stream(Body::relayed_events(reply, hold, relay, decoder, trail, unanswered)))
 }
 
 /// Dresses a body as an event stream that nothing on the way may hold back.
@@ -347,6 +348,7 @@ async fn last_answer(call: Running, server: &str) -> Result<Bytes, Error> {
             // A piece may hold thousands of events that mean nothing.
             tokio::task::coop::consume_budget().await;
             let event = event.map_err(|_| unusable("it sent an event too long to read"))?;
+            call.trail.note(&event);
             if event.data.is_empty() {
                 continue;
             }
@@ -360,8 +362,8 @@ async fn last_answer(call: Running, server: &str) -> Result<Bytes, Error> {
             }
         }
         if let Some(errand) = call.relay.errand.clone().filter(|_| !call.open.is_empty()) {
-            let Running { reply, decoder, hold, relay, open } = awaited.0.take().expect("still there");
-            let call = ParkedCall { rest: Rest::Stream { reply, decoder }, hold, relay, open };
+            let Running { reply, decoder, trail, hold, relay, open } = awaited.0.take().expect("still there");
+            let call = ParkedCall { rest: Rest::Stream { reply, decoder, trail }, hold, relay, open };
             return Ok(errand.shared.parked.park(call, &errand.shared.opaque));
         }
         let frame = tokio::select! {
@@ -372,11 +374,28 @@ async fn last_answer(call: Running, server: &str) -> Result<Bytes, Error> {
                 continue;
             }
         };
-        let frame = frame.ok_or_else(|| unusable("its stream ended without an answer"))?;
-        let frame = frame.map_err(|error| Error::of_backend(server, &error))?;
-        if let Ok(data) = frame.into_data() {
-            call.decoder.push(data);
-        }
+        let error = match frame {
+            Some(Ok(frame)) => {
+                if let Ok(data) = frame.into_data() {
+                    call.decoder.push(data);
+                }
+                continue;
+            }
+            Some(Err(error)) => Some(error),
+            None => None,
+        };
+        let resumed = match call.trail.resume(error.as_ref(), call.relay.errand.as_ref()) {
+            Some(resuming) => resuming.await,
+            None => None,
+        };
+        let Some(reply) = resumed else {
+            return Err(error.map_or_else(
+                || unusable("its stream ended without an answer"),
+                |error| Error::of_backend(server, &error),
+            ));
+        };
+        call.reply = reply;
+        call.decoder = sse::Decoder::new(MAX_EVENT_BYTES);
     }
 }
 
@@ -387,6 +406,7 @@ struct Awaited(Option<Running>);
 struct Running {
     reply: Reply,
     decoder: sse::Decoder,
+    trail: Trail,
     hold: Hold,
     relay: Relay,
     /// What the backend asks.

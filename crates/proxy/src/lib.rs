@@ -39,6 +39,7 @@ mod stage;
 mod standing;
 mod subscribe;
 mod subscriptions;
+mod trail;
 mod virtual_server;
 
 use std::sync::Arc;

@@ -18,6 +18,7 @@ use crate::hold::Hold;
 use crate::parked::{ParkedCall, Rest};
 use crate::relay::{Passed, Relay};
 use crate::sessions::Question;
+use crate::trail::{Resuming, Trail};
 
 /// Longest single event of a backend's stream that is taken apart.
 pub(crate) const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
@@ -64,11 +65,14 @@ struct Events {
     closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// The last event, where it is closing that ends the stream.
     farewell: Bytes,
+    /// The stream ended without the answer, and its backend is asked to go on.
+    resuming: Option<Resuming>,
 }
 
 struct Decoded {
     relay: Relay,
     decoder: sse::Decoder,
+    trail: Trail,
     ready: VecDeque<Bytes>,
     has_answered: bool,
     /// Whether the decoder may hold events that were not looked at.
@@ -114,9 +118,16 @@ impl Body {
         closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     ) -> Self {
         let silence = Silence::new();
-        let (relay, farewell) = (None, Bytes::new());
-        let events =
-            Events { reply: Some(reply), hold, relay, is_at_line_end: true, silence, closing, farewell };
+        let events = Events {
+            reply: Some(reply),
+            hold,
+            relay: None,
+            is_at_line_end: true,
+            silence,
+            closing,
+            farewell: Bytes::new(),
+            resuming: None,
+        };
         Self(Inner::Events(Box::new(events)))
     }
 
@@ -126,11 +137,12 @@ impl Body {
         hold: Hold,
         relay: Relay,
         decoder: sse::Decoder,
+        trail: Trail,
         unanswered: Bytes,
     ) -> Self {
         // Of a parked call the decoder holds what came behind the question.
         let (ready, has_answered, is_behind) = (VecDeque::new(), false, true);
-        let decoded = Decoded { relay, decoder, ready, has_answered, is_behind, unanswered };
+        let decoded = Decoded { relay, decoder, trail, ready, has_answered, is_behind, unanswered };
         let (silence, farewell) = (Silence::new(), Bytes::new());
         let relay = Some(decoded);
         let events = Events {
@@ -141,6 +153,7 @@ impl Body {
             silence,
             closing: None,
             farewell,
+            resuming: None,
         };
         Self(Inner::Events(Box::new(events)))
     }
@@ -248,7 +261,17 @@ impl Events {
                 self.look();
                 continue;
             }
-            let Some(reply) = &mut self.reply else { return Poll::Ready(None) };
+            let Some(reply) = &mut self.reply else {
+                let Some(resuming) = &mut self.resuming else { return Poll::Ready(None) };
+                let Poll::Ready(reply) = resuming.as_mut().poll(cx) else {
+                    ready!(self.silence.poll(cx));
+                    return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(sse::KEEP_ALIVE)))));
+                };
+                self.resuming = None;
+                self.reply = reply;
+                self.begin_again();
+                continue;
+            };
             let polled = Pin::new(reply).poll_frame(cx);
             if polled.is_pending()
                 && let Poll::Ready(open) = self.hold.poll_asked(cx)
@@ -283,10 +306,13 @@ impl Events {
                     decoded.decoder.push(data);
                     decoded.is_behind = true;
                 }
-                (Some(decoded), _) => {
+                (Some(decoded), end) => {
                     self.reply = None;
-                    self.hold.complete();
-                    decoded.finish();
+                    self.resuming = decoded.resume(end.and_then(Result::err).as_ref());
+                    if self.resuming.is_none() {
+                        self.hold.complete();
+                        decoded.finish();
+                    }
                 }
             }
         }
@@ -310,6 +336,10 @@ impl Events {
             // What the backend may still send is of no interest, and a client that has its answer cancels
             // nothing when it closes.
             self.hold.complete();
+            if decoded.trail.is_resumed() {
+                // Such a stream may well go on for ever.
+                self.reply = None;
+            }
         }
         match taken {
             Taken::All => {}
@@ -321,15 +351,26 @@ impl Events {
         }
     }
 
+    /// Reads a stream that was resumed, or ends where there is none.
+    fn begin_again(&mut self) {
+        let Some(decoded) = &mut self.relay else { return };
+        decoded.decoder = sse::Decoder::new(MAX_EVENT_BYTES);
+        if self.reply.is_none() {
+            self.hold.complete();
+            decoded.finish();
+        }
+    }
+
     /// Parks the call behind this stream, and ends the stream with its questions.
     fn park(&mut self, open: Vec<Question>) {
         let (Some(reply), Some(decoded)) = (self.reply.take(), self.relay.as_mut()) else { return };
         let Some(errand) = decoded.relay.errand.clone() else { return };
         let decoder = std::mem::replace(&mut decoded.decoder, sse::Decoder::new(0));
         let relay = std::mem::replace(&mut decoded.relay, Relay::untouched());
+        let trail = std::mem::take(&mut decoded.trail);
         let hold = std::mem::take(&mut self.hold);
         let asking = errand.shared.parked.park(
-            ParkedCall { rest: Rest::Stream { reply, decoder }, hold, relay, open },
+            ParkedCall { rest: Rest::Stream { reply, decoder, trail }, hold, relay, open },
             &errand.shared.opaque,
         );
         decoded.has_answered = true;
@@ -351,6 +392,7 @@ impl Decoded {
                 self.is_behind = false;
                 return Taken::TooLong;
             };
+            self.trail.note(&event);
             if event.data.is_empty() {
                 continue;
             }
@@ -365,6 +407,14 @@ impl Decoded {
             }
         }
         if questions.is_empty() { Taken::All } else { Taken::Questions(questions) }
+    }
+
+    /// Goes on with a stream that ended before the answer.
+    fn resume(&mut self, end: Option<&backend::Error>) -> Option<Resuming> {
+        if self.has_answered {
+            return None;
+        }
+        self.trail.resume(end, self.relay.errand.as_ref())
     }
 
     /// The backend's stream is over: the client gets an error in place of an answer that did not come.

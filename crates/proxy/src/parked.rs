@@ -23,6 +23,7 @@ use crate::hold::Hold;
 use crate::opaque::Opaque;
 use crate::relay::Relay;
 use crate::sessions::Question;
+use crate::trail::Trail;
 
 /// How long a parked call waits; as long as a round of input may take a person.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -58,6 +59,7 @@ pub(crate) enum Rest {
     Stream {
         reply: Reply,
         decoder: Decoder,
+        trail: Trail,
     },
 }
 

@@ -16,6 +16,7 @@ use catalog::time::Timestamp;
 use catalog::virtual_server::{Mapping, VirtualServer};
 use catalog::{Catalog, VersionKey};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use mcp::era::Revision;
 use mcp::headers::Accepts;
 use mcp::message::Outline;
 use routing::version::VersionTarget;
@@ -23,6 +24,8 @@ use routing::{Live, Table};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::forward::Errand;
+use crate::opaque::VirtualSession;
 use crate::plane::{Call, Front, Plane};
 use crate::sessions::{self, Pending, SessionStore};
 use crate::shared::{Settings, Shared};
@@ -199,6 +202,22 @@ pub(crate) fn version_at(url: &str) -> Arc<VersionTarget> {
     let mut catalog = Catalog::default();
     add_server(&mut catalog, "/a", &["v1"], url, Some(Era::Legacy));
     table(&catalog).server("/a").unwrap().active().clone()
+}
+
+/// An errand of a session of ann's to a backend that is nowhere.
+pub(crate) fn errand() -> Arc<Errand> {
+    let mut catalog = Catalog::default();
+    add_server(&mut catalog, "/a", &["v1"], "http://127.0.0.1:9/mcp", Some(Era::Legacy));
+    let plane = plane(&catalog);
+    let sealed = VirtualSession {
+        id: "1".into(),
+        revision: Revision::V2025_11_25,
+        capabilities: "{}".into(),
+        client_info: "{}".into(),
+    };
+    let session = plane.shared.sessions.enter("vs-1", sealed, "/virtual/dev", &caller("ann"));
+    let version = plane.shared.live.full().server("/a").expect("it was added").active().clone();
+    plane.errand(&session, &version)
 }
 
 pub(crate) fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {

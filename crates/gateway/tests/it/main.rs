@@ -17,6 +17,7 @@ mod direct;
 mod ended;
 mod lent;
 mod peers;
+mod resumption;
 mod serving;
 mod sessions;
 mod shutdown;

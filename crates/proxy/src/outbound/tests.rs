@@ -59,7 +59,14 @@ fn airborne(flights: &Arc<Flights>) -> Hold {
 fn relayed(reply: Reply, hold: Hold, restore: Option<RestoreId>) -> Body {
     let relay = Relay { restore, ..Relay::untouched() };
     let decoder = sse::Decoder::new(200);
-    Body::relayed_events(reply, hold, relay, decoder, Bytes::from_static(b"{\"error\":\"none\"}"))
+    Body::relayed_events(
+        reply,
+        hold,
+        relay,
+        decoder,
+        Trail::default(),
+        Bytes::from_static(b"{\"error\":\"none\"}"),
+    )
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ async fn parked_call() -> ParkedCall {
         params,
     };
     ParkedCall {
-        rest: Rest::Stream { reply, decoder: Decoder::new(100) },
+        rest: Rest::Stream { reply, decoder: Decoder::new(100), trail: Trail::default() },
         hold: Hold {
             airborne: None,
             patience: None,

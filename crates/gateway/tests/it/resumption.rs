@@ -1,0 +1,74 @@
+//! Event streams that end before the answer, and go on where they were left.
+
+use serde_json::{Value, json};
+use testkit::steps::{Step, Steps};
+use testkit::tool::Tool;
+use testkit::{Client, LegacyBackend};
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::compose::row;
+
+struct Stage {
+    app: App,
+    caller: Caller,
+    backend: LegacyBackend,
+}
+
+impl Stage {
+    /// A backend whose tool `polled` ends the stream of its call twice.
+    async fn start() -> Self {
+        let steps = [
+            Step::Progress(10),
+            Step::HangUp,
+            Step::Pause(50),
+            Step::Progress(50),
+            Step::HangUp,
+            Step::Pause(50),
+        ];
+        let end = |_: &Value, _: &Value| json!({ "content": [{ "type": "text", "text": "done" }] });
+        let backend = LegacyBackend::start("a");
+        let backend = backend.tools([Tool::new("polled").plays(Steps::new(steps, end))]).await;
+        let app = App::start().await;
+        app.serve("/a", &backend.url()).await;
+        app.compose("v", &[row("polled", "/a", "")]).await;
+        let caller = app.reader().await;
+        Self { app, caller, backend }
+    }
+
+    async fn client(&self, is_modern: bool, path: &str) -> Client {
+        if !is_modern {
+            let mut client = self.app.client(path, &self.caller).askable();
+            client.initialize().await;
+            return client;
+        }
+        let client = Client::modern(&format!("{}{path}", self.app.url)).askable();
+        client.bearer(self.caller.token.as_deref().unwrap())
+    }
+}
+
+#[tokio::test]
+async fn a_backend_that_ends_a_stream_early_is_asked_to_go_on() {
+    let stage = Stage::start().await;
+    for (is_modern, path) in [(false, "/virtual/v"), (true, "/virtual/v"), (true, "/a")] {
+        let client = stage.client(is_modern, path).await;
+        for accept in ["application/json, text/event-stream", "application/json"] {
+            stage.backend.forget_history();
+            let params = json!({ "name": "polled", "_meta": { "progressToken": "p" } });
+            let message = client.message("tools/call", params);
+            let mut headers = client.headers_for(&message);
+            headers.insert("accept", accept.parse().unwrap());
+            let answer = client.post_bytes(headers, message.to_string()).await;
+            let messages: Vec<_> = answer.messages().await.into_iter().filter(|one| !one.is_null()).collect();
+            let what = format!("modern: {is_modern}, {path}, {accept}: {messages:?}");
+            assert_eq!(messages.last().unwrap()["result"]["content"][0]["text"], "done", "{what}");
+            assert_eq!(messages.len(), if accept.contains("event") { 3 } else { 1 }, "{what}");
+            assert_eq!((stage.backend.calls().len(), stage.backend.runs("polled")), (1, 1), "{what}");
+            let resumed: Vec<_> = stage.backend.seen();
+            let resumed: Vec<_> =
+                resumed.iter().filter(|seen| !seen.header("last-event-id").is_empty()).collect();
+            assert_eq!(resumed.len(), 2, "{what}");
+            assert!(resumed.iter().all(|seen| seen.session == stage.backend.ran()[0].session), "{what}");
+        }
+    }
+}
