@@ -1,7 +1,7 @@
 //! Opening and closing sessions, and learning which era a backend speaks.
 
 use bytes::Bytes;
-use catalog::endpoint::{Endpoint, Era};
+use catalog::endpoint::{Endpoint, Era, Eras};
 use http::{Method as Verb, StatusCode};
 use mcp::era::Revision;
 use mcp::error::code;
@@ -49,24 +49,41 @@ pub struct Greeting {
     pub reported_version: Option<String>,
 }
 
+/// What a backend answered to `server/discover`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discovery {
+    /// The revision both speak.
+    pub revision: Revision,
+    /// `capabilities`, a raw JSON object.
+    pub capabilities: Box<str>,
+    /// `serverInfo`, a raw JSON object; `{}` where it gave none.
+    pub server_info: Box<str>,
+    /// Its instructions, decoded.
+    pub instructions: Option<String>,
+    /// `serverInfo.version`, decoded.
+    pub reported_version: Option<String>,
+}
+
 /// What was learnt of a backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Learnt {
-    /// It speaks the revision without sessions.
-    Modern {
-        /// The revision both speak.
-        version: Revision,
-        /// `capabilities`, a raw JSON object.
-        capabilities: Box<str>,
-        /// `serverInfo`, a raw JSON object; `{}` where it gave none.
-        server_info: Box<str>,
-        /// Its instructions, decoded.
-        instructions: Option<String>,
-        /// `serverInfo.version`, decoded.
-        reported_version: Option<String>,
-    },
-    /// It speaks the older revisions. A session is open, for the caller to use and to end.
+    /// It speaks the revision without sessions only.
+    Modern(Discovery),
+    /// It speaks the older revisions only. A session is open, for the caller to use and to end.
     Legacy(Greeting),
+    /// It speaks both. A session is open, as of a legacy one.
+    Both(Discovery, Greeting),
+}
+
+impl Learnt {
+    /// Returns the eras the backend speaks.
+    pub fn eras(&self) -> Eras {
+        match self {
+            Self::Modern(_) => Eras::Modern,
+            Self::Legacy(_) => Eras::Legacy,
+            Self::Both(..) => Eras::Both,
+        }
+    }
 }
 
 impl Default for Hello<'_> {
@@ -121,31 +138,39 @@ impl Backends {
         }
     }
 
-    /// Learns which era a backend speaks, and greets it in that era.
+    /// Learns which eras a backend speaks, and greets it in each.
     ///
-    /// `known` is what was learnt before: it says what is tried first. A pinned era is taken as it is. Fails
-    /// without a verdict where the backend is unreachable, slow, refuses the credentials (401, 403) or fails (5xx).
-    pub async fn learn(&self, endpoint: &Endpoint, known: Option<Era>) -> Result<Learnt, Error> {
+    /// A pinned era is taken as it is, and no other is tried. Fails without a verdict where the backend is unreachable,
+    /// slow, refuses the credentials (401, 403) or fails (5xx). `known` is what was learnt before: one that answers
+    /// `server/discover` and gives no verdict on `initialize` is taken for modern only if it never was anything else.
+    pub async fn learn(&self, endpoint: &Endpoint, known: Option<Eras>) -> Result<Learnt, Error> {
         match endpoint.pinned_era {
             Some(Era::Legacy) => return self.greet(endpoint, &Hello::default()).await.map(Learnt::Legacy),
-            Some(Era::Modern) => return self.discover(endpoint).await?.ok_or_else(not_modern),
+            Some(Era::Modern) => {
+                return self.discover(endpoint).await?.map(Learnt::Modern).ok_or_else(not_modern);
+            }
             None => {}
         }
-        if known == Some(Era::Legacy) {
-            match self.greet(endpoint, &Hello::default()).await {
-                Ok(greeting) => return Ok(Learnt::Legacy(greeting)),
-                Err(error) if says_nothing(&error) => return Err(error),
-                // It may have been replaced by software of the other era.
-                Err(_) => {}
+        let Some(modern) = self.discover(endpoint).await? else {
+            return self.learn_legacy(endpoint).await;
+        };
+        // The list of revisions in a discovery does not tell: some name only those that discovery is part of.
+        match self.greet(endpoint, &Hello::default()).await {
+            Ok(greeting) => Ok(Learnt::Both(modern, greeting)),
+            Err(error) if says_nothing(&error) && known.is_some_and(|eras| eras.hold(Era::Legacy)) => {
+                Err(error)
             }
+            Err(_) => Ok(Learnt::Modern(modern)),
         }
-        if let Some(modern) = self.discover(endpoint).await? {
-            return Ok(modern);
-        }
+    }
+
+    /// Greets a backend that did not answer `server/discover` as a modern one does.
+    async fn learn_legacy(&self, endpoint: &Endpoint) -> Result<Learnt, Error> {
         match self.greet(endpoint, &Hello::default()).await {
             Ok(greeting) => Ok(Learnt::Legacy(greeting)),
             Err(Error::Rpc { code, message }) if code == i64::from(code::UNSUPPORTED_VERSION) => {
-                self.discover(endpoint).await?.ok_or(Error::Rpc { code, message })
+                let modern = self.discover(endpoint).await?.ok_or(Error::Rpc { code, message })?;
+                Ok(Learnt::Modern(modern))
             }
             Err(Error::Refused(status)) if matches!(status.as_u16(), 400 | 404 | 405) => {
                 Err(Error::not_mcp(format!(
@@ -159,11 +184,11 @@ impl Backends {
     }
 
     /// Asks for what a backend without sessions offers; `None` where it seems to be of the other era.
-    async fn discover(&self, endpoint: &Endpoint) -> Result<Option<Learnt>, Error> {
+    async fn discover(&self, endpoint: &Endpoint) -> Result<Option<Discovery>, Error> {
         for is_last in [false, true] {
             let answer = self.ask(endpoint, Dress::Modern, 1, Method::Discover, "").await?;
             match verdict(answer) {
-                Verdict::Modern(learnt) => return Ok(Some(learnt)),
+                Verdict::Modern(discovery) => return Ok(Some(discovery)),
                 Verdict::Legacy => return Ok(None),
                 Verdict::AskAgain(_) if !is_last => {}
                 Verdict::AskAgain(error) | Verdict::Failed(error) => return Err(error),
@@ -175,7 +200,7 @@ impl Backends {
 
 /// What an answer to `server/discover` means.
 enum Verdict {
-    Modern(Learnt),
+    Modern(Discovery),
     Legacy,
     /// It is modern and speaks our revision, but would not say so this time.
     AskAgain(Error),
@@ -211,7 +236,7 @@ fn verdict(answer: Answer) -> Verdict {
 }
 
 /// Says whether an error tells nothing about the backend's era.
-fn says_nothing(error: &Error) -> bool {
+pub(crate) fn says_nothing(error: &Error) -> bool {
     match error {
         Error::Refused(status) => status.is_server_error() || matches!(status.as_u16(), 401 | 403),
         Error::NotMcp { .. } | Error::Rpc { .. } | Error::TooLarge { .. } => false,
@@ -239,15 +264,15 @@ fn revisions(list: &[u8]) -> Vec<Revision> {
     listed.iter().filter_map(|one| Revision::parse(&text(one.of(list))?)).collect()
 }
 
-fn read_discovery(result: &[u8]) -> Learnt {
+fn read_discovery(result: &[u8]) -> Discovery {
     let [capabilities, server_info, instructions, meta] =
         pick(result, ["capabilities", "serverInfo", "instructions", "_meta"]).unwrap_or_default();
     let in_meta = meta
         .map(|meta| meta.of(result))
         .and_then(|meta| member(meta, "io.modelcontextprotocol/serverInfo").map(|info| info.of(meta)));
     let server_info = object(server_info.map(|info| info.of(result)).or(in_meta));
-    Learnt::Modern {
-        version: Revision::MODERN,
+    Discovery {
+        revision: Revision::MODERN,
         capabilities: object(capabilities.map(|raw| raw.of(result))),
         instructions: instructions.and_then(|raw| text(raw.of(result))).map(Into::into),
         reported_version: reported_version(&server_info),

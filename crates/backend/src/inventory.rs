@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use catalog::endpoint::{Endpoint, Era};
+use catalog::endpoint::{Endpoint, Era, Eras};
 use catalog::inventory::{Inventory, Item, Reported};
 use catalog::time::Timestamp;
 use mcp::era::Revision;
@@ -13,7 +13,7 @@ use mcp::message::{member, text};
 
 use crate::ask::Dress;
 use crate::error::Error;
-use crate::handshake::Learnt;
+use crate::handshake::{Discovery, Greeting, Learnt, says_nothing};
 use crate::pool::Backends;
 
 /// Most pages of one list. Real backends give 50 to 1000 items a page.
@@ -26,58 +26,33 @@ const MAX_ITEMS: usize = 20_000;
 const MAX_LIST_BYTES: usize = 32 * 1024 * 1024;
 
 impl Backends {
-    /// Reads what a backend offers: greets it as [`Backends::learn`] does, reads the lists its capabilities name,
-    /// and ends its session. `reported` holds only the version the backend says it is now.
+    /// Reads what a backend offers in each era it speaks: greets it as [`Backends::learn`] does, reads the lists its
+    /// capabilities name, and ends its session. `reported` holds only the version the backend says it is now.
     ///
     /// Fails as a whole where the backend or its tools cannot be read. A list other than tools that is answered
-    /// with an error counts as empty.
+    /// with an error counts as empty. Of a backend that seemed to speak both eras and whose tools can be read in one
+    /// alone, that one counts.
     pub async fn inventory(
         &self,
         endpoint: &Endpoint,
-        known: Option<Era>,
+        known: Option<Eras>,
         now: Timestamp,
     ) -> Result<Inventory, Error> {
         match self.learn(endpoint, known).await? {
-            Learnt::Modern { version, capabilities, server_info, instructions, reported_version } => {
-                let mut empty = Inventory {
-                    era: Era::Modern,
-                    protocol_version: version.as_str().into(),
-                    server_info,
-                    capabilities,
-                    instructions,
-                    tools: Vec::new(),
-                    prompts: Vec::new(),
-                    resources: Vec::new(),
-                    templates: Vec::new(),
-                    reported: Reported { version: reported_version, previous: None, changed_at: None },
-                    read_at: now,
-                };
-                self.fill(endpoint, Dress::Modern, &mut empty).await?;
-                Ok(empty)
-            }
-            Learnt::Legacy(greeting) => {
-                let mut empty = Inventory {
-                    era: Era::Legacy,
-                    protocol_version: greeting.revision.as_str().into(),
-                    server_info: greeting.server_info,
-                    capabilities: greeting.capabilities,
-                    instructions: greeting.instructions,
-                    tools: Vec::new(),
-                    prompts: Vec::new(),
-                    resources: Vec::new(),
-                    templates: Vec::new(),
-                    reported: Reported {
-                        version: greeting.reported_version,
-                        previous: None,
-                        changed_at: None,
-                    },
-                    read_at: now,
-                };
-                let session = greeting.session.as_deref();
-                let dress = Dress::Session { revision: greeting.revision, id: session };
-                let filled = self.fill(endpoint, dress, &mut empty).await;
-                self.leave(endpoint, session, greeting.revision).await;
-                filled.map(|()| empty)
+            Learnt::Modern(discovery) => self.modern(endpoint, discovery, now).await,
+            Learnt::Legacy(greeting) => self.legacy(endpoint, greeting, now).await,
+            Learnt::Both(discovery, greeting) => {
+                let modern = self.modern(endpoint, discovery, now).await;
+                // Also where that failed: the session is to be ended.
+                let legacy = self.legacy(endpoint, greeting, now).await;
+                match (modern, legacy) {
+                    (Ok(modern), Ok(legacy)) => Ok(Inventory::of_both(modern, legacy)),
+                    (Ok(only), Err(error)) | (Err(error), Ok(only)) if !says_nothing(&error) => {
+                        tracing::warn!(%error, era = only.era.as_str(), "only one era of a backend can be read");
+                        Ok(only)
+                    }
+                    (Err(error), _) | (_, Err(error)) => Err(error),
+                }
             }
         }
     }
@@ -85,6 +60,58 @@ impl Backends {
     /// Reads the tools of a backend without sessions, all pages.
     pub async fn tools(&self, endpoint: &Endpoint) -> Result<Vec<Item>, Error> {
         self.list(endpoint, Dress::Modern, ListKind::Tools).await
+    }
+
+    async fn modern(
+        &self,
+        endpoint: &Endpoint,
+        discovery: Discovery,
+        now: Timestamp,
+    ) -> Result<Inventory, Error> {
+        let mut empty = Inventory {
+            era: Era::Modern,
+            legacy: None,
+            protocol_version: discovery.revision.as_str().into(),
+            server_info: discovery.server_info,
+            capabilities: discovery.capabilities,
+            instructions: discovery.instructions,
+            tools: Vec::new(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            reported: Reported { version: discovery.reported_version, previous: None, changed_at: None },
+            read_at: now,
+        };
+        self.fill(endpoint, Dress::Modern, &mut empty).await?;
+        Ok(empty)
+    }
+
+    /// Reads in the session that the greeting opened, and ends it.
+    async fn legacy(
+        &self,
+        endpoint: &Endpoint,
+        greeting: Greeting,
+        now: Timestamp,
+    ) -> Result<Inventory, Error> {
+        let mut empty = Inventory {
+            era: Era::Legacy,
+            legacy: None,
+            protocol_version: greeting.revision.as_str().into(),
+            server_info: greeting.server_info,
+            capabilities: greeting.capabilities,
+            instructions: greeting.instructions,
+            tools: Vec::new(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            reported: Reported { version: greeting.reported_version, previous: None, changed_at: None },
+            read_at: now,
+        };
+        let session = greeting.session.as_deref();
+        let dress = Dress::Session { revision: greeting.revision, id: session };
+        let filled = self.fill(endpoint, dress, &mut empty).await;
+        self.leave(endpoint, session, greeting.revision).await;
+        filled.map(|()| empty)
     }
 
     /// Ends a session whose end matters only to the backend.

@@ -28,7 +28,7 @@ mod tls;
 
 pub use budget::{Budget, Held};
 pub use error::Error;
-pub use handshake::{Greeting, Hello, Learnt};
+pub use handshake::{Discovery, Greeting, Hello, Learnt};
 pub use pool::Backends;
 pub use reply::Reply;
 pub use send::Outgoing;

@@ -50,6 +50,17 @@ pub enum Era {
     Modern,
 }
 
+/// The eras a backend speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Eras {
+    /// The older revisions only.
+    Legacy,
+    /// The revision without sessions only.
+    Modern,
+    /// Both, at one address; each client is answered in its own.
+    Both,
+}
+
 /// How messages travel to a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transport {
@@ -64,6 +75,55 @@ pub enum Transport {
 pub struct AddressRule {
     /// Whether loopback and private addresses are allowed.
     pub allow_private: bool,
+}
+
+impl Era {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Legacy => "legacy",
+            Self::Modern => "modern",
+        }
+    }
+
+    /// Reads the word for it.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Legacy, Self::Modern].into_iter().find(|era| era.as_str() == text)
+    }
+}
+
+impl Eras {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Legacy => "legacy",
+            Self::Modern => "modern",
+            Self::Both => "both",
+        }
+    }
+
+    /// Says whether an era is among them.
+    pub fn hold(self, era: Era) -> bool {
+        self.toward(era) == era
+    }
+
+    /// Returns the era in which a client of `era` is answered: its own where the backend speaks it.
+    pub fn toward(self, era: Era) -> Era {
+        match self {
+            Self::Legacy => Era::Legacy,
+            Self::Modern => Era::Modern,
+            Self::Both => era,
+        }
+    }
+}
+
+impl From<Era> for Eras {
+    fn from(era: Era) -> Self {
+        match era {
+            Era::Legacy => Self::Legacy,
+            Era::Modern => Self::Modern,
+        }
+    }
 }
 
 impl Secret {

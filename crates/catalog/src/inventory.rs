@@ -1,13 +1,17 @@
 //! What a version's backend was last seen to offer, and what it said of itself.
 
-use crate::endpoint::Era;
+use std::collections::HashSet;
+
+use crate::endpoint::{Era, Eras};
 use crate::time::Timestamp;
 
 /// What one version's backend offered when it was last read. JSON is kept as the backend wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inventory {
-    /// The era the backend speaks.
+    /// The era in which what follows was said; the newer one of a backend that speaks both.
     pub era: Era,
+    /// What a backend that speaks both eras says in the older one.
+    pub legacy: Option<Box<LegacySide>>,
     /// The revision it agreed to or listed, for example `2025-11-25`.
     pub protocol_version: String,
     /// Its `serverInfo`, a JSON object; `{}` where it gave none.
@@ -28,6 +32,48 @@ pub struct Inventory {
     pub reported: Reported,
     /// When the lists were read.
     pub read_at: Timestamp,
+}
+
+/// What a backend of both eras says and offers in the older one. A list that is the same in both is kept once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LegacySide {
+    /// The revision it agreed to.
+    pub protocol_version: String,
+    /// As in [`Inventory`], as are all that follow.
+    pub server_info: Box<str>,
+    /// Its `capabilities`.
+    pub capabilities: Box<str>,
+    /// Its instructions.
+    pub instructions: Option<String>,
+    /// Its tools; `None` where they are the same in both eras, as in the other lists.
+    pub tools: Option<Vec<Item>>,
+    /// Its prompts.
+    pub prompts: Option<Vec<Item>>,
+    /// Its resources.
+    pub resources: Option<Vec<Item>>,
+    /// Its templates.
+    pub templates: Option<Vec<Item>>,
+}
+
+/// What a backend says and offers to clients of one era.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Side<'a> {
+    /// The revision it speaks with them.
+    pub protocol_version: &'a str,
+    /// Its `serverInfo`, a JSON object.
+    pub server_info: &'a str,
+    /// Its `capabilities`, a JSON object.
+    pub capabilities: &'a str,
+    /// Its instructions, decoded.
+    pub instructions: Option<&'a str>,
+    /// Its tools.
+    pub tools: &'a [Item],
+    /// Its prompts.
+    pub prompts: &'a [Item],
+    /// Its resources.
+    pub resources: &'a [Item],
+    /// Its templates.
+    pub templates: &'a [Item],
 }
 
 /// One tool, prompt, resource or template.
@@ -70,22 +116,78 @@ impl Reported {
 }
 
 impl Inventory {
-    /// Finds a tool by its original name.
+    /// Puts together what a backend said in both eras.
+    pub fn of_both(modern: Self, legacy: Self) -> Self {
+        let side = LegacySide {
+            tools: (legacy.tools != modern.tools).then_some(legacy.tools),
+            prompts: (legacy.prompts != modern.prompts).then_some(legacy.prompts),
+            resources: (legacy.resources != modern.resources).then_some(legacy.resources),
+            templates: (legacy.templates != modern.templates).then_some(legacy.templates),
+            protocol_version: legacy.protocol_version,
+            server_info: legacy.server_info,
+            capabilities: legacy.capabilities,
+            instructions: legacy.instructions,
+        };
+        Self { legacy: Some(Box::new(side)), ..modern }
+    }
+
+    /// Returns the eras the backend speaks.
+    pub fn eras(&self) -> Eras {
+        if self.legacy.is_some() { Eras::Both } else { self.era.into() }
+    }
+
+    /// Returns what the backend says in an era; in the only one it speaks, where that is another.
+    pub fn side(&self, era: Era) -> Side<'_> {
+        let legacy = self.legacy.as_deref().filter(|_| era == Era::Legacy);
+        let Some(side) = legacy else {
+            return Side {
+                protocol_version: &self.protocol_version,
+                server_info: &self.server_info,
+                capabilities: &self.capabilities,
+                instructions: self.instructions.as_deref(),
+                tools: &self.tools,
+                prompts: &self.prompts,
+                resources: &self.resources,
+                templates: &self.templates,
+            };
+        };
+        Side {
+            protocol_version: &side.protocol_version,
+            server_info: &side.server_info,
+            capabilities: &side.capabilities,
+            instructions: side.instructions.as_deref(),
+            tools: side.tools.as_deref().unwrap_or(&self.tools),
+            prompts: side.prompts.as_deref().unwrap_or(&self.prompts),
+            resources: side.resources.as_deref().unwrap_or(&self.resources),
+            templates: side.templates.as_deref().unwrap_or(&self.templates),
+        }
+    }
+
+    /// Returns all tools: of those in both eras the newer definition, then those of the older era only.
+    pub fn all_tools(&self) -> impl Iterator<Item = &Item> {
+        let older = self.legacy.as_deref().and_then(|side| side.tools.as_deref()).unwrap_or_default();
+        let known: HashSet<&str> = match older {
+            [] => HashSet::new(),
+            _ => self.tools.iter().map(|item| &*item.name).collect(),
+        };
+        self.tools.iter().chain(older.iter().filter(move |item| !known.contains(&*item.name)))
+    }
+
+    /// Finds a tool by its original name, as [`Self::all_tools`] has it.
     pub fn tool(&self, name: &str) -> Option<&Item> {
-        self.tools.iter().find(|item| &*item.name == name)
+        self.side(Era::Modern).tool(name).or_else(|| self.side(Era::Legacy).tool(name))
     }
 
     /// Says whether the offer is the same, whenever and by whichever software it was read.
     pub fn offers_the_same(&self, other: &Self) -> bool {
-        self.era == other.era
-            && self.protocol_version == other.protocol_version
-            && self.capabilities == other.capabilities
-            && self.server_info == other.server_info
-            && self.instructions == other.instructions
-            && self.tools == other.tools
-            && self.prompts == other.prompts
-            && self.resources == other.resources
-            && self.templates == other.templates
+        self.era == other.era && self.legacy == other.legacy && self.side(self.era) == other.side(self.era)
+    }
+}
+
+impl<'a> Side<'a> {
+    /// Finds a tool by its original name.
+    pub fn tool(&self, name: &str) -> Option<&'a Item> {
+        self.tools.iter().find(|item| &*item.name == name)
     }
 }
 

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use testkit::{LegacyBackend, ModernBackend};
+use testkit::{DualBackend, LegacyBackend, ModernBackend};
 
 use super::*;
 use crate::stub::{Stub, backends, endpoint, json, settings, whole};
@@ -166,19 +166,64 @@ async fn each_era_is_learnt() {
     let legacy = LegacyBackend::start("old").tool("a").version("1.0.1").await;
     let modern = ModernBackend::start("new").tool("a").version("2.0.1").instructions("read me").await;
     let backends = backends();
-    for known in [None, Some(Era::Legacy), Some(Era::Modern)] {
+    for known in [None, Some(Eras::Legacy), Some(Eras::Modern), Some(Eras::Both)] {
         let learnt = backends.learn(&endpoint(&legacy.url()), known).await.unwrap();
         let Learnt::Legacy(greeting) = learnt else { panic!("{learnt:?}") };
         assert_eq!(greeting.revision, Revision::V2025_11_25);
         assert_eq!(greeting.reported_version.as_deref(), Some("1.0.1"));
         let learnt = backends.learn(&endpoint(&modern.url()), known).await.unwrap();
-        let Learnt::Modern { version, capabilities, instructions, reported_version, .. } = learnt else {
-            panic!("{learnt:?}")
-        };
-        assert_eq!((version, reported_version.as_deref()), (Revision::MODERN, Some("2.0.1")));
+        let Learnt::Modern(discovery) = learnt else { panic!("{learnt:?}") };
+        let Discovery { revision, capabilities, instructions, reported_version, .. } = discovery;
+        assert_eq!((revision, reported_version.as_deref()), (Revision::MODERN, Some("2.0.1")));
         assert!(capabilities.contains("tools") && instructions.as_deref() == Some("read me"));
     }
-    assert_eq!(legacy.asked("server/discover").len(), 2);
+}
+
+#[tokio::test]
+async fn a_backend_of_both_eras_is_greeted_in_both() {
+    let both = DualBackend::start("dual").tool("a").version("1.0.1").await;
+    let Learnt::Both(discovery, greeting) = backends().learn(&endpoint(&both.url()), None).await.unwrap()
+    else {
+        panic!("both are spoken")
+    };
+    assert_eq!((discovery.revision, greeting.revision), (Revision::MODERN, Revision::V2025_11_25));
+    assert_eq!(both.sessions(), [greeting.session.unwrap()], "for the caller to end");
+    for (pinned, expected) in [(Era::Legacy, Eras::Legacy), (Era::Modern, Eras::Modern)] {
+        let pinned = Endpoint { pinned_era: Some(pinned), ..endpoint(&both.url()) };
+        assert_eq!(backends().learn(&pinned, Some(Eras::Both)).await.unwrap().eras(), expected);
+    }
+    assert_eq!((both.asked("server/discover").len(), both.asked("initialize").len()), (2, 2));
+}
+
+#[tokio::test]
+async fn what_says_nothing_of_the_older_era_unlearns_it_not() {
+    let modern =
+        r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#;
+    let failing = |greeted: &str| {
+        let greeted = greeted.to_owned();
+        Stub::start(move |mut wire| {
+            let greeted = greeted.clone();
+            async move {
+                while let Some(said) = wire.request().await {
+                    let is_discover = said.body.contains("server/discover");
+                    wire.say(if is_discover { json(modern) } else { greeted.clone() }.as_str()).await;
+                }
+            }
+        })
+    };
+    let slow = failing(&whole(503, "text/plain", "")).await;
+    for (known, expected) in [
+        (None, Some(Eras::Modern)),
+        (Some(Eras::Modern), Some(Eras::Modern)),
+        (Some(Eras::Both), None),
+        (Some(Eras::Legacy), None),
+    ] {
+        let learnt = backends().learn(&slow.endpoint(), known).await;
+        assert_eq!(learnt.as_ref().ok().map(Learnt::eras), expected, "{known:?}: {learnt:?}");
+    }
+    let grown = failing(&whole(404, "text/plain", "")).await;
+    let learnt = backends().learn(&grown.endpoint(), Some(Eras::Both)).await.unwrap();
+    assert_eq!(learnt.eras(), Eras::Modern, "it said so");
 }
 
 /// What a stub answers to `server/discover`, to `initialize`, and what is learnt.
@@ -194,8 +239,7 @@ async fn verdict_of(discovered: String, greeted: String) -> (String, usize) {
     })
     .await;
     let learnt = match backends().learn(&stub.endpoint(), None).await {
-        Ok(Learnt::Modern { .. }) => "modern".into(),
-        Ok(Learnt::Legacy(_)) => "legacy".into(),
+        Ok(learnt) => learnt.eras().as_str().into(),
         Err(error) => error.to_string(),
     };
     (learnt, stub.requests().iter().filter(|said| said.body.contains("server/discover")).count())
@@ -219,7 +263,8 @@ async fn the_era_follows_from_what_discover_answers() {
     };
     let plain = |status| whole(status, "text/plain", "Bad Request");
     let cases = [
-        (result(r#"["2025-11-25","2026-07-28"]"#), "modern", 1),
+        (result(r#"["2025-11-25","2026-07-28"]"#), "both", 1),
+        (result(r#"["2026-07-28"]"#), "both", 1),
         (result(r#"["2025-11-25"]"#), "legacy", 1),
         (result(r#"["2031-01-01"]"#), "legacy", 1),
         (json(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), "legacy", 1),
@@ -261,6 +306,6 @@ async fn a_pinned_era_is_not_questioned() {
     let pinned = Endpoint { pinned_era: Some(Era::Modern), ..endpoint(&legacy.url()) };
     assert!(matches!(backends().learn(&pinned, None).await, Err(Error::NotMcp { .. })));
     let pinned = Endpoint { pinned_era: Some(Era::Legacy), ..pinned };
-    assert!(matches!(backends().learn(&pinned, Some(Era::Modern)).await, Ok(Learnt::Legacy(_))));
+    assert!(matches!(backends().learn(&pinned, Some(Eras::Modern)).await, Ok(Learnt::Legacy(_))));
     assert_eq!(legacy.asked("server/discover").len(), 1);
 }

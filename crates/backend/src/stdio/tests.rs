@@ -167,7 +167,7 @@ async fn eras_are_learnt() {
         let limits = Limits { start: Duration::from_secs(2), ..Limits::default() };
         let scene = Scene::limited(command(mode), limits);
         let learnt = scene.backends.learn(&scene.endpoint, None).await.unwrap();
-        assert_eq!(matches!(learnt, Learnt::Modern { .. }), is_modern, "{mode}: {learnt:?}");
+        assert_eq!(matches!(learnt, Learnt::Modern(_)), is_modern, "{mode}: {learnt:?}");
         let read =
             scene.backends.inventory(&scene.endpoint, None, catalog::time::Timestamp(0)).await.unwrap();
         assert_eq!(read.tools.len(), 15, "{mode}");

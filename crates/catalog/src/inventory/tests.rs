@@ -26,6 +26,7 @@ fn a_changed_version_keeps_the_one_before_and_the_time() {
 fn an_offer_is_the_same_whenever_it_was_read() {
     let one = Inventory {
         era: Era::Legacy,
+        legacy: None,
         protocol_version: "2025-11-25".into(),
         server_info: "{}".into(),
         capabilities: "{}".into(),
@@ -45,4 +46,47 @@ fn an_offer_is_the_same_whenever_it_was_read() {
     let mut other = one.clone();
     other.tools[0].json = "{\"name\": \"search\"}".into();
     assert!(!one.offers_the_same(&other), "not a byte may differ");
+}
+
+fn items(names: &[&str]) -> Vec<Item> {
+    let item = |name: &&str| Item { name: (*name).into(), json: format!("{{\"name\":\"{name}\"}}").into() };
+    names.iter().map(item).collect()
+}
+
+fn inventory(era: Era, tools: &[&str], prompts: &[&str]) -> Inventory {
+    Inventory {
+        era,
+        legacy: None,
+        protocol_version: era.as_str().into(),
+        server_info: "{}".into(),
+        capabilities: "{}".into(),
+        instructions: Some(era.as_str().into()),
+        tools: items(tools),
+        prompts: items(prompts),
+        resources: Vec::new(),
+        templates: Vec::new(),
+        reported: Reported::default(),
+        read_at: Timestamp(1),
+    }
+}
+
+#[test]
+fn each_era_has_its_side_and_equal_lists_are_kept_once() {
+    let modern = inventory(Era::Modern, &["new", "shared"], &["review"]);
+    let legacy = inventory(Era::Legacy, &["shared", "old"], &["review"]);
+    let both = Inventory::of_both(modern.clone(), legacy.clone());
+    assert_eq!((both.eras(), modern.eras(), legacy.eras()), (Eras::Both, Eras::Modern, Eras::Legacy));
+    assert_eq!(both.side(Era::Modern), modern.side(Era::Modern));
+    assert_eq!(both.side(Era::Legacy), legacy.side(Era::Legacy));
+    assert_eq!(legacy.side(Era::Modern), legacy.side(Era::Legacy), "the only one there is");
+    let side = both.legacy.as_deref().unwrap();
+    assert_eq!((side.tools.is_some(), &side.prompts, &side.resources), (true, &None, &None));
+    let all: Vec<_> = both.all_tools().map(|item| &*item.name).collect();
+    assert_eq!(all, ["new", "shared", "old"]);
+    for (name, is_there) in [("new", true), ("old", true), ("shared", true), ("gone", false)] {
+        assert_eq!(both.tool(name).is_some(), is_there, "{name}");
+    }
+    let other = Inventory::of_both(modern.clone(), inventory(Era::Legacy, &["shared"], &["review"]));
+    assert!(both.offers_the_same(&both.clone()) && !both.offers_the_same(&other));
+    assert!(!both.offers_the_same(&modern));
 }

@@ -55,6 +55,7 @@ fn version(label: &str) -> Version {
 fn inventory(tools: &[&str]) -> Inventory {
     Inventory {
         era: Era::Legacy,
+        legacy: None,
         protocol_version: "2025-11-25".into(),
         server_info: "{}".into(),
         capabilities: "{}".into(),

@@ -204,7 +204,7 @@ fn everything() -> Vec<Edit> {
         Edit::put_server(None, Arc::new(server("/context7"))),
         Edit::put_server(None, Arc::new(bare)),
         Edit::PutInventory(key("/context7", "v1.5.0"), Arc::new(inventory(&["search", "resolve"]))),
-        Edit::PutInventory(key("/team/github", "main"), Arc::new(bare_inventory())),
+        Edit::PutInventory(key("/team/github", "main"), Arc::new(inventory_of_both())),
         Edit::PutVirtualServer(Arc::new(virtual_server("dev-tools"))),
         Edit::PutVirtualServer(Arc::new(bare_virtual)),
         Edit::PutGroup(Arc::new(group("staff", 1))),

@@ -108,6 +108,7 @@ pub(crate) fn item(name: &str) -> Item {
 pub(crate) fn inventory(tools: &[&str]) -> Inventory {
     Inventory {
         era: Era::Legacy,
+        legacy: None,
         protocol_version: "2025-11-25".into(),
         server_info: "{\"name\":\"context7\", \"version\":\"2.14.5\"}".into(),
         capabilities: "{\"tools\":{\"listChanged\":true}}".into(),
@@ -128,10 +129,17 @@ pub(crate) fn inventory(tools: &[&str]) -> Inventory {
     }
 }
 
+/// An inventory of a backend of both eras, which lists other tools in each and the same of all else.
+pub(crate) fn inventory_of_both() -> Inventory {
+    let modern = Inventory { era: Era::Modern, ..inventory(&["search", "new"]) };
+    Inventory::of_both(modern, inventory(&["search", "old"]))
+}
+
 /// An inventory of a backend that offers nothing and says little.
 pub(crate) fn bare_inventory() -> Inventory {
     Inventory {
         era: Era::Modern,
+        legacy: None,
         protocol_version: "2026-07-28".into(),
         server_info: "{}".into(),
         capabilities: "{}".into(),

@@ -2,20 +2,20 @@
 //! bytes inside. Ten thousand servers are read at every start, so a list is scanned once and never parsed.
 
 use catalog::VersionKey;
-use catalog::inventory::{Inventory, Item, Reported};
+use catalog::endpoint::{Era, Eras};
+use catalog::inventory::{Inventory, Item, LegacySide, Reported};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Unreadable;
 use super::moment::Moment;
-use super::server::EraWord;
 
 /// What a backend said of itself when it was last read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct InventoryRecord {
     path: String,
     version: String,
-    era: EraWord,
+    era: ErasWord,
     protocol_version: String,
     /// A JSON text within the text, so that every store gives back its bytes.
     server_info: String,
@@ -31,6 +31,37 @@ pub struct InventoryRecord {
     #[serde(default)]
     num_tools: u64,
     read_at: Moment,
+    /// What it said in the older era, where it speaks both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    legacy: Option<LegacyRecord>,
+}
+
+/// The eras a backend speaks, as a word.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ErasWord {
+    Legacy,
+    Modern,
+    Both,
+}
+
+/// What a backend of both eras said in the older one. Its lists, as JSON texts like those of [`InventoryLists`], stand
+/// here only where they are not the same in both; few backends have any.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct LegacyRecord {
+    protocol_version: String,
+    server_info: String,
+    capabilities: String,
+    #[serde(default)]
+    instructions: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tools: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prompts: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resources: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resource_templates: Option<String>,
 }
 
 /// The four lists of an inventory, each a JSON text: `[["search",{"name":"search",…}],…]`.
@@ -54,7 +85,7 @@ impl InventoryRecord {
         Self {
             path: key.path.to_string(),
             version: key.label.to_string(),
-            era: EraWord::of(inventory.era),
+            era: ErasWord::of(inventory.eras()),
             protocol_version: inventory.protocol_version.clone(),
             server_info: inventory.server_info.to_string(),
             capabilities: inventory.capabilities.to_string(),
@@ -62,15 +93,17 @@ impl InventoryRecord {
             mcp_server_version: inventory.reported.version.clone(),
             mcp_server_version_previous: inventory.reported.previous.clone(),
             mcp_server_version_updated_at: Moment::maybe(inventory.reported.changed_at),
-            num_tools: inventory.tools.len() as u64,
+            num_tools: inventory.all_tools().count() as u64,
             read_at: Moment(inventory.read_at),
+            legacy: inventory.legacy.as_deref().map(LegacyRecord::of),
         }
     }
 
     /// Reads the inventory back with its lists.
     pub fn into_inventory(self, lists: InventoryLists<&str>) -> Result<Inventory, Unreadable> {
         Ok(Inventory {
-            era: self.era.era(),
+            era: self.era.first(),
+            legacy: self.legacy.map(|side| side.into_side().map(Box::new)).transpose()?,
             protocol_version: self.protocol_version,
             server_info: self.server_info.into(),
             capabilities: self.capabilities.into(),
@@ -85,6 +118,54 @@ impl InventoryRecord {
                 changed_at: self.mcp_server_version_updated_at.map(|moment| moment.0),
             },
             read_at: self.read_at.0,
+        })
+    }
+}
+
+impl ErasWord {
+    fn of(eras: Eras) -> Self {
+        match eras {
+            Eras::Legacy => Self::Legacy,
+            Eras::Modern => Self::Modern,
+            Eras::Both => Self::Both,
+        }
+    }
+
+    /// Returns the era of what stands first in the record.
+    fn first(self) -> Era {
+        match self {
+            Self::Legacy => Era::Legacy,
+            Self::Modern | Self::Both => Era::Modern,
+        }
+    }
+}
+
+impl LegacyRecord {
+    fn of(side: &LegacySide) -> Self {
+        let list = |items: &Option<Vec<Item>>| items.as_deref().map(write_list);
+        Self {
+            protocol_version: side.protocol_version.clone(),
+            server_info: side.server_info.to_string(),
+            capabilities: side.capabilities.to_string(),
+            instructions: side.instructions.clone(),
+            tools: list(&side.tools),
+            prompts: list(&side.prompts),
+            resources: list(&side.resources),
+            resource_templates: list(&side.templates),
+        }
+    }
+
+    fn into_side(self) -> Result<LegacySide, Unreadable> {
+        let list = |text: Option<String>| text.as_deref().map(read_list).transpose();
+        Ok(LegacySide {
+            protocol_version: self.protocol_version,
+            server_info: self.server_info.into(),
+            capabilities: self.capabilities.into(),
+            instructions: self.instructions,
+            tools: list(self.tools)?,
+            prompts: list(self.prompts)?,
+            resources: list(self.resources)?,
+            templates: list(self.resource_templates)?,
         })
     }
 }

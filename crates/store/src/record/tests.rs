@@ -5,6 +5,7 @@ mod any;
 use std::sync::Arc;
 
 use catalog::Catalog;
+use catalog::inventory::Inventory;
 use catalog::server::{Status, Version, Visibility};
 use catalog::time::Timestamp;
 use proptest::prelude::*;
@@ -117,6 +118,17 @@ fn shapes_keep_the_names_of_the_original() {
         "mcp_server_version":"2.14.5","mcp_server_version_previous":"2.14.4",
         "mcp_server_version_updated_at":"2026-01-10T00:00:00.123Z","num_tools":2,
         "read_at":"2026-01-10T00:00:01.123Z"}"#,
+    );
+    let mut both = samples::bare_inventory();
+    let legacy = Inventory { tools: samples::inventory(&["a"]).tools, ..both.clone() };
+    both = Inventory::of_both(both, legacy);
+    check(
+        &InventoryRecord::of(&samples::key("/context7", "v1.5.0"), &both),
+        r#"{"path":"/context7","version":"v1.5.0","era":"both","protocol_version":"2026-07-28","server_info":"{}",
+        "capabilities":"{}","instructions":null,"mcp_server_version":null,"mcp_server_version_previous":null,
+        "mcp_server_version_updated_at":null,"num_tools":1,"read_at":"2026-01-10T00:00:00.123Z",
+        "legacy":{"protocol_version":"2026-07-28","server_info":"{}","capabilities":"{}","instructions":null,
+        "tools":"[[\"a\",{ \"description\":\"\\u00e9 \\\"\",\n \"name\" : \"a\",\"inputSchema\":{}, \"x\":1.50}]]"}}"#,
     );
     check(
         &VirtualServerRecord::of(&samples::virtual_server("dev-tools")),

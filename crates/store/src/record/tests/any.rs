@@ -5,7 +5,7 @@ use std::sync::Arc;
 use catalog::Catalog;
 use catalog::access::{Group, Scope};
 use catalog::endpoint::{Endpoint, Era, Header, Secret};
-use catalog::inventory::{Inventory, Item, Reported};
+use catalog::inventory::{Inventory, Item, LegacySide, Reported};
 use catalog::name::{ServerPath, Slug, ToolName, VersionLabel};
 use catalog::server::{Server, Status, Version, Visibility};
 use catalog::time::Timestamp;
@@ -102,25 +102,46 @@ fn versions() -> impl Strategy<Value = Version> {
 pub(super) fn inventories() -> impl Strategy<Value = Inventory> {
     let lists = (items(), items(), items(), items());
     let said = (eras(), ".*", ".*", ".*", option::of(".*"));
+    let older = (option::of(items()), option::of(items()), option::of(items()), option::of(items()));
+    let legacy =
+        (older, ".*", ".*", ".*", option::of(".*")).prop_map(|(lists, version, info, can, words)| {
+            let (tools, prompts, resources, templates) = lists;
+            let (server_info, capabilities) = (info.into(), can.into());
+            let (protocol_version, instructions) = (version, words);
+            let side = LegacySide {
+                protocol_version,
+                server_info,
+                capabilities,
+                instructions,
+                tools,
+                prompts,
+                resources,
+                templates,
+            };
+            Box::new(side)
+        });
     let reported = (option::of(".*"), option::of(".*"), option::of(times()))
         .prop_map(|(version, previous, changed_at)| Reported { version, previous, changed_at });
-    (lists, said, reported, times()).prop_map(|(lists, said, reported, read_at)| {
-        let (tools, prompts, resources, templates) = lists;
-        let (era, protocol_version, server_info, capabilities, instructions) = said;
-        Inventory {
-            era,
-            protocol_version,
-            server_info: server_info.into(),
-            capabilities: capabilities.into(),
-            instructions,
-            tools,
-            prompts,
-            resources,
-            templates,
-            reported,
-            read_at,
-        }
-    })
+    (lists, said, option::of(legacy), reported, times()).prop_map(
+        |(lists, said, legacy, reported, read_at)| {
+            let (tools, prompts, resources, templates) = lists;
+            let (era, protocol_version, server_info, capabilities, instructions) = said;
+            Inventory {
+                era: if legacy.is_some() { Era::Modern } else { era },
+                legacy,
+                protocol_version,
+                server_info: server_info.into(),
+                capabilities: capabilities.into(),
+                instructions,
+                tools,
+                prompts,
+                resources,
+                templates,
+                reported,
+                read_at,
+            }
+        },
+    )
 }
 
 /// Items whose JSON has blanks and escapes of its own; any text may be their name.
