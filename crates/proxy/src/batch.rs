@@ -15,9 +15,7 @@ use routing::target::Target;
 
 use crate::choice::Choice;
 use crate::error::Error;
-use crate::exchange::back_era;
 use crate::outbound::Body;
-use crate::plane::Front;
 use crate::standing::Standing;
 use crate::virtual_server;
 use member::Member;
@@ -53,7 +51,7 @@ async fn may_batch(standing: &Standing, choice: Option<&Choice>) -> Result<bool,
         Some(session) if session.is_ours() => {
             Ok(session.read_ours().is_some_and(|session| session.revision == Revision::V2025_03_26))
         }
-        None if back_era(&choice.version, Front::Legacy) == Era::Modern => Err(Error::SessionMissing),
+        None if choice.version.era_toward(Era::Legacy) == Era::Modern => Err(Error::SessionMissing),
         _ => Ok(names_no_other_revision(headers)),
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use catalog::access::Principal;
 use catalog::endpoint::Era;
-use catalog::inventory::Inventory;
+use catalog::inventory::Side;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use mcp::era::Revision;
 use mcp::headers::SESSION_ID;
@@ -41,8 +41,8 @@ const QUEUE: usize = 256;
 pub(crate) async fn modern(call: &Call, version: &Arc<VersionTarget>) -> Result<Response<Body>, Error> {
     match call.outline.method {
         Method::Discover => {
-            let inventory = inventory(version)?;
-            Ok(reply::result(call, discovered(inventory).as_bytes()))
+            let side = side(version, Era::Legacy)?;
+            Ok(reply::result(call, discovered(&side).as_bytes()))
         }
         Method::Initialize | Method::Ping | Method::SetLevel | Method::Subscribe | Method::Unsubscribe => {
             Err(call.unknown_method())
@@ -112,16 +112,16 @@ fn initialize(call: &Call, choice: &Choice) -> Result<Response<Body>, Error> {
     let version = &choice.version;
     let (sealed, path) = (call.client_session()?, version.key.path.as_str());
     let revision = sealed.revision;
-    let inventory = inventory(version)?;
+    let side = side(version, Era::Modern)?;
     let session = DirectSession::ours(version.key.label.as_str(), version.identity, &sealed);
     let token = call.plane.shared.opaque.wrap_session(&session, path, &call.principal);
     call.plane.shared.sessions.enter(&token, sealed, path, &call.principal);
-    let instructions = instructions(inventory);
+    let instructions = instructions(&side);
     let result = format!(
         r#"{{"protocolVersion":"{}","capabilities":{},"serverInfo":{}{instructions}}}"#,
         revision.as_str(),
-        capabilities(inventory, &["extensions", "tasks"]),
-        server_info(inventory, version),
+        capabilities(&side, &["extensions", "tasks"]),
+        server_info(&side, version),
     );
     let mut response = reply::result(call, result.as_bytes());
     let token = HeaderValue::from_str(&token).expect("base64url is printable");
@@ -148,25 +148,26 @@ async fn session(
     sessions.restore(token, sealed, path, principal).await.ok_or(Error::SessionUnknown)
 }
 
-fn inventory(version: &VersionTarget) -> Result<&Inventory, Error> {
+/// Returns what the backend says in the era it is spoken to.
+fn side(version: &VersionTarget, back: Era) -> Result<Side<'_>, Error> {
     let server = || version.key.path.to_string();
     let reason = "it was never reached, so nothing is known of it";
-    version.inventory.as_deref().ok_or_else(|| Error::Unreachable { server: server(), reason: reason.into() })
+    version.side(back).ok_or_else(|| Error::Unreachable { server: server(), reason: reason.into() })
 }
 
-fn discovered(inventory: &Inventory) -> String {
+fn discovered(side: &Side<'_>) -> String {
     format!(
         r#"{{"resultType":"complete","supportedVersions":["{}"],"capabilities":{}{},"ttlMs":{DISCOVER_TTL_MS},"cacheScope":"private","_meta":{{"io.modelcontextprotocol/serverInfo":{}}}}}"#,
         Revision::MODERN.as_str(),
-        capabilities(inventory, &["tasks", "experimental"]),
-        instructions(inventory),
-        inventory.server_info,
+        capabilities(side, &["tasks", "experimental"]),
+        instructions(side),
+        side.server_info,
     )
 }
 
 /// The backend's capabilities without those that do not cross eras.
-fn capabilities(inventory: &Inventory, without: &[&str]) -> String {
-    let raw = inventory.capabilities.as_bytes();
+fn capabilities(side: &Side<'_>, without: &[&str]) -> String {
+    let raw = side.capabilities.as_bytes();
     let Some(members) = members(raw) else { return "{}".into() };
     let kept =
         members.iter().filter(|(key, _)| !text(key.of(raw)).is_some_and(|name| without.contains(&&*name)));
@@ -178,10 +179,10 @@ fn capabilities(inventory: &Inventory, without: &[&str]) -> String {
     format!("{{{}}}", kept.join(","))
 }
 
-fn server_info(inventory: &Inventory, version: &VersionTarget) -> String {
-    let has_name = mcp::message::member(inventory.server_info.as_bytes(), "name").is_some();
+fn server_info(side: &Side<'_>, version: &VersionTarget) -> String {
+    let has_name = mcp::message::member(side.server_info.as_bytes(), "name").is_some();
     match has_name {
-        true => inventory.server_info.to_string(),
+        true => side.server_info.to_string(),
         false => format!(
             r#"{{"name":{},"version":{}}}"#,
             quote(version.key.path.group()),
@@ -190,9 +191,6 @@ fn server_info(inventory: &Inventory, version: &VersionTarget) -> String {
     }
 }
 
-fn instructions(inventory: &Inventory) -> String {
-    inventory
-        .instructions
-        .as_ref()
-        .map_or(String::new(), |text| format!(r#","instructions":{}"#, quote(text)))
+fn instructions(side: &Side<'_>) -> String {
+    side.instructions.map_or(String::new(), |text| format!(r#","instructions":{}"#, quote(text)))
 }

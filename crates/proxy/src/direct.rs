@@ -49,8 +49,7 @@ pub(crate) async fn post(call: &Call, choice: &mut Choice) -> Result<Response<Bo
 }
 
 async fn to_version(call: &Call, choice: &Choice) -> Result<Response<Body>, Error> {
-    let back = exchange::back_era(&choice.version, call.front);
-    match (call.front, back) {
+    match (call.front, back_era(choice, call.front)) {
         (Front::Legacy, Era::Legacy) => legacy(call, choice).await,
         (Front::Legacy, Era::Modern) => Box::pin(bridged::legacy(call, choice)).await,
         (Front::Modern, _) if call.outline.kind == Kind::Notification => {
@@ -64,6 +63,18 @@ async fn to_version(call: &Call, choice: &Choice) -> Result<Response<Body>, Erro
             let version = choice.version.clone();
             Box::pin(exchange::run(Exchange { call, version, session: None, renamed: None })).await
         }
+    }
+}
+
+/// Returns the era in which the version's backend is spoken to: that of the session, as long as the backend speaks it,
+/// else the client's own where it can be.
+fn back_era(choice: &Choice, front: Front) -> Era {
+    let back = choice.version.era_toward(front.era());
+    match &choice.session {
+        Some(unwrapped) if back == Era::Legacy && unwrapped.session.is_ours() => {
+            choice.version.era_toward(Era::Modern)
+        }
+        _ => back,
     }
 }
 

@@ -49,14 +49,6 @@ pub(crate) struct Renamed {
     pub(crate) original: Box<str>,
 }
 
-/// Returns the era a version is spoken to in. One that was never reached is taken for the client's own.
-pub(crate) fn back_era(version: &VersionTarget, front: Front) -> Era {
-    version.era.unwrap_or(match front {
-        Front::Legacy => Era::Legacy,
-        Front::Modern => Era::Modern,
-    })
-}
-
 /// Sends the request and streams the answer back.
 ///
 /// Cells that are not the commonest are boxed, here and where else a request branches: the future of a request
@@ -85,7 +77,8 @@ async fn go_on(exchange: Exchange<'_>, shown: Shown) -> Result<Response<Body>, E
 }
 
 async fn in_cell(exchange: Exchange<'_>) -> Result<Response<Body>, Error> {
-    match (exchange.call.front, back_era(&exchange.version, exchange.call.front), &exchange.session) {
+    let (front, session) = (exchange.call.front, &exchange.session);
+    match (front, exchange.version.era_toward(front.era()), session) {
         (Front::Legacy, Era::Legacy, Some(session)) => {
             let session = session.clone();
             in_session(exchange, session, Dress::Same, None).await

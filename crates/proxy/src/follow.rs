@@ -16,7 +16,6 @@ use routing::target::VirtualTarget;
 use routing::version::VersionTarget;
 use tokio::task::{AbortHandle, JoinSet};
 
-use crate::exchange::back_era;
 use crate::plane::{Front, Plane};
 use crate::sessions::ClientSession;
 use crate::subscribe;
@@ -55,7 +54,7 @@ pub(crate) async fn virtual_server(listener: Listener, mut target: Arc<VirtualTa
     loop {
         for version in &target.backends {
             followed.entry(version.key.clone()).or_insert_with(|| {
-                let (version, era) = (version.clone(), back_era(version, *front));
+                let (version, era) = (version.clone(), version.era_toward(front.era()));
                 let source = listener.source(&version, false, ready.clone().unwrap_or_default());
                 Followed { version, era, task: streams.spawn(one(source, era)) }
             });
@@ -100,13 +99,15 @@ fn is_at(table: &Table, key: &VersionKey, one: &Followed, front: Front) -> bool 
     let server = table.server(key.path.as_str()).filter(|server| server.is_enabled);
     let version = server.and_then(|server| server.version(key.label.as_str()));
     version.is_some_and(|version| {
-        let is_same = *version.endpoint == *one.version.endpoint && back_era(version, front) == one.era;
+        let is_same =
+            *version.endpoint == *one.version.endpoint && version.era_toward(front.era()) == one.era;
         is_same && (one.era == Era::Legacy || capabilities(version) == capabilities(&one.version))
     })
 }
 
+/// Returns what a version says it can do in the modern era.
 fn capabilities(version: &VersionTarget) -> Option<&str> {
-    version.inventory.as_ref().map(|inventory| &*inventory.capabilities)
+    version.side(Era::Modern).map(|side| side.capabilities)
 }
 
 impl Listener {
@@ -118,7 +119,9 @@ impl Listener {
     fn reassign(&self, table: &Table, target: &VirtualTarget) {
         let mut moved = Vec::new();
         for (uri, key) in &mut self.session.state().subscriptions {
-            let owner = subscribe::owner(target, uri).map(|owner| &owner.key).filter(|owner| *owner != key);
+            let owner = subscribe::owner(target, self.front.era(), uri)
+                .map(|owner| &owner.key)
+                .filter(|owner| *owner != key);
             if let Some(owner) = owner {
                 moved.push((uri.clone(), std::mem::replace(key, owner.clone()), owner.clone()));
             }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use backend::{Backends, Hello, Outgoing, Reply};
 use bytes::Bytes;
+use catalog::endpoint::Era;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use http_body_util::BodyExt;
@@ -208,7 +209,7 @@ impl Errand {
     async fn take_up(&self, open: &BackendSession) {
         let messages: Vec<String> = {
             let state = self.session.state();
-            let level = state.log_level.as_ref().filter(|_| self.version.offers("logging"));
+            let level = state.log_level.as_ref().filter(|_| self.version.offers(Era::Legacy, "logging"));
             let level =
                 level.map(|level| format!(r#""method":"logging/setLevel","params":{{"level":{level}}}"#));
             let theirs = state.subscriptions.iter().filter(|(_, key)| **key == self.version.key);

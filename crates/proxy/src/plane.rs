@@ -6,6 +6,7 @@ use auth::Issuer;
 use backend::Backends;
 use bytes::Bytes;
 use catalog::access::Principal;
+use catalog::endpoint::Era;
 use http::HeaderMap;
 use mcp::era::negotiate;
 use mcp::headers::Accepts;
@@ -44,6 +45,16 @@ pub(crate) enum Front {
     Legacy,
     /// 2026-07-28.
     Modern,
+}
+
+impl Front {
+    /// Returns the era as the catalog names it.
+    pub(crate) fn era(self) -> Era {
+        match self {
+            Self::Legacy => Era::Legacy,
+            Self::Modern => Era::Modern,
+        }
+    }
 }
 
 impl Call {

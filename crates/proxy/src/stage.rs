@@ -154,6 +154,7 @@ pub(crate) fn add_inventory(catalog: &mut Catalog, path: &str, label: &str, era:
     };
     let inventory = Inventory {
         era,
+        legacy: None,
         protocol_version: "2025-11-25".into(),
         server_info: r#"{"name":"stub","version":"1"}"#.into(),
         capabilities: r#"{"tools":{},"logging":{}}"#.into(),

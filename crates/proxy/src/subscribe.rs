@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use catalog::endpoint::Era;
 use http::Response;
 use mcp::message::text;
 use mcp::method::Method;
@@ -19,16 +20,16 @@ use crate::sessions::{ClientSession, MAX_SUBSCRIPTIONS};
 /// is there again.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Finds the backend of a virtual server that tells of updates of a resource.
-pub(crate) fn owner<'a>(target: &'a VirtualTarget, uri: &str) -> Option<&'a Arc<VersionTarget>> {
-    let owners = target.resource_owners(uri);
+/// Finds the backend of a virtual server that tells clients of `front` of updates of a resource.
+pub(crate) fn owner<'a>(target: &'a VirtualTarget, front: Era, uri: &str) -> Option<&'a Arc<VersionTarget>> {
+    let owners = target.face(front).resource_owners(uri);
     let mut owners = owners.into_iter().map(|owner| &target.backends[owner]);
-    owners.find(|owner| tells_of_updates(owner))
+    owners.find(|owner| tells_of_updates(owner, front))
 }
 
-/// Says whether a backend tells of updates of resources at all.
-pub(crate) fn tells_of_updates(version: &VersionTarget) -> bool {
-    version.offers_switch("resources", "subscribe")
+/// Says whether a backend tells clients of `front` of updates of resources at all.
+pub(crate) fn tells_of_updates(version: &VersionTarget, front: Era) -> bool {
+    version.offers_switch(front, "resources", "subscribe")
 }
 
 /// Refuses more subscriptions of one session than are kept.
@@ -48,7 +49,7 @@ pub(crate) async fn edit(
     session: &ClientSession,
     version: &VersionTarget,
 ) -> Result<Response<Body>, Error> {
-    if !tells_of_updates(version) {
+    if !tells_of_updates(version, Era::Modern) {
         return Err(call.unknown_method());
     }
     let uri = call.outline.uri.and_then(|uri| text(uri.of(&call.body)));

@@ -47,11 +47,11 @@ type Until = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// Opens the stream of a virtual server.
 pub(crate) async fn of_virtual(call: &Call, target: &Arc<VirtualTarget>) -> Result<Response<Body>, Error> {
     let mut filter = asked(call)?;
-    filter.prompts &= target.answers(Method::PromptsList);
-    filter.resources &= target.answers(Method::ResourcesList);
+    filter.prompts &= target.face(Era::Modern).answers(Method::PromptsList);
+    filter.resources &= target.face(Era::Modern).answers(Method::ResourcesList);
     let mut owners = HashMap::new();
     filter.uris.retain(|uri| {
-        let owner = subscribe::owner(target, uri);
+        let owner = subscribe::owner(target, Era::Modern, uri);
         owner.is_some_and(|owner| owners.insert(uri.clone(), owner.key.clone()).is_none())
     });
     let shared = &call.plane.shared;
@@ -66,10 +66,10 @@ pub(crate) async fn of_virtual(call: &Call, target: &Arc<VirtualTarget>) -> Resu
 /// Opens the stream of a version of a server, whose backend is legacy.
 pub(crate) async fn of_version(call: &Call, version: &Arc<VersionTarget>) -> Result<Response<Body>, Error> {
     let mut filter = asked(call)?;
-    filter.tools &= version.offers_switch("tools", "listChanged");
-    filter.prompts &= version.offers_switch("prompts", "listChanged");
-    filter.resources &= version.offers_switch("resources", "listChanged");
-    if !subscribe::tells_of_updates(version) {
+    filter.tools &= version.offers_switch(Era::Modern, "tools", "listChanged");
+    filter.prompts &= version.offers_switch(Era::Modern, "prompts", "listChanged");
+    filter.resources &= version.offers_switch(Era::Modern, "resources", "listChanged");
+    if !subscribe::tells_of_updates(version, Era::Modern) {
         filter.uris.clear();
     }
     let owners = filter.uris.iter().map(|uri| (uri.clone(), version.key.clone())).collect();

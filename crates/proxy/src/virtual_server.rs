@@ -69,7 +69,7 @@ async fn named(
     target: &Arc<VirtualTarget>,
     session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
-    if !target.answers(call.outline.method) {
+    if !target.face(call.front.era()).answers(call.outline.method) {
         return Err(call.unknown_method());
     }
     match call.outline.method {

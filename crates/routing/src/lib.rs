@@ -4,6 +4,7 @@
 #![warn(missing_docs)]
 
 pub mod compile;
+pub mod face;
 pub mod live;
 pub mod names;
 pub mod params;

@@ -1,6 +1,5 @@
 //! What a path leads to: a registered server or a virtual one, ready to be asked.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use catalog::access::Scope;
@@ -9,9 +8,8 @@ use catalog::name::{ServerPath, Slug};
 use catalog::server::Server;
 use catalog::virtual_server::VirtualServer;
 use mcp::list::ListKind;
-use mcp::method::Method;
 
-use crate::names::{Listing, Resource, Template, Tool};
+use crate::face::Face;
 use crate::version::VersionTarget;
 
 /// What a path leads to.
@@ -55,23 +53,15 @@ pub struct VirtualTarget {
     pub is_enabled: bool,
     /// The versions behind it, each once, in mapping order. Other members point into this.
     pub backends: Vec<Arc<VersionTarget>>,
-    /// Its tools in mapping order, missing ones left out.
-    pub tools: Vec<Tool>,
-    /// Capabilities it offers, a JSON object: the union of what its backends can do through us.
-    pub capabilities: String,
     /// Its `serverInfo`, a JSON object.
     pub server_info: String,
-    /// Its instructions as a JSON string, quotes and all.
-    pub instructions: Option<String>,
     /// Exposed names whose tool is gone from its server, or of no use to any client.
     pub missing: Vec<String>,
     /// For each mapping the index of its backend; `None` where that is gone.
     pub(crate) rows: Vec<Option<usize>>,
-    pub(crate) by_tool: HashMap<Box<str>, u32>,
-    pub(crate) by_prompt: HashMap<Box<str>, u16>,
-    pub(crate) by_uri: HashMap<Box<str>, Resource>,
-    pub(crate) templates: Vec<Template>,
-    pub(crate) lists: [Listing; 4],
+    /// What clients of each era see. The same, unless one of its backends offers other things in each.
+    pub(crate) legacy: Arc<Face>,
+    pub(crate) modern: Arc<Face>,
     pub(crate) source: Arc<VirtualServer>,
 }
 
@@ -124,96 +114,48 @@ impl ServerTarget {
 }
 
 impl VirtualTarget {
-    /// Finds a tool by its exposed name.
-    pub fn tool(&self, exposed: &str) -> Option<&Tool> {
-        self.by_tool.get(exposed).map(|&index| &self.tools[index as usize])
-    }
-
-    /// Finds the backend that owns a prompt.
-    pub fn prompt_owner(&self, name: &str) -> Option<usize> {
-        self.by_prompt.get(name).map(|&backend| usize::from(backend))
-    }
-
-    /// Finds the backends that may own a resource, the likeliest first: the exact URI, then templates that
-    /// fit; otherwise every backend with resources, in order.
-    pub fn resource_owners(&self, uri: &str) -> Vec<usize> {
-        if let Some(resource) = self.by_uri.get(uri) {
-            return vec![usize::from(resource.backend)];
-        }
-        let fits = |template: &&Template| template.fits(uri);
-        if let Some(template) = self.templates.iter().find(fits) {
-            return vec![usize::from(template.backend)];
-        }
-        let may_own =
-            |&index: &usize| self.source.exposes_resources && self.backends[index].offers("resources");
-        (0..self.backends.len()).filter(may_own).collect()
-    }
-
-    /// Finds the backend that owns a resource template, by its exact text.
-    pub fn template_owner(&self, uri_template: &str) -> Option<usize> {
-        self.templates.iter().find(|t| &*t.text == uri_template).map(|t| usize::from(t.backend))
-    }
-
-    /// Returns a list as clients see it.
-    pub fn list(&self, kind: ListKind) -> &Listing {
-        &self.lists[list_index(kind)]
-    }
-
-    /// Says whether a method is of a kind it offers at all; others are unknown to it.
-    pub fn answers(&self, method: Method) -> bool {
-        let offers = |name| mcp::message::member(self.capabilities.as_bytes(), name).is_some();
-        match method {
-            Method::PromptsList | Method::PromptsGet => offers("prompts"),
-            Method::ResourcesList
-            | Method::TemplatesList
-            | Method::ResourcesRead
-            | Method::Subscribe
-            | Method::Unsubscribe => offers("resources"),
-            Method::Complete => offers("completions"),
-            _ => true,
+    /// Returns what clients of an era see of it.
+    pub fn face(&self, front: Era) -> &Arc<Face> {
+        match front {
+            Era::Legacy => &self.legacy,
+            Era::Modern => &self.modern,
         }
     }
 
-    /// Says whether any of its tools comes from a backend of another era than `era`, so that its definition
-    /// may hold what a client of that era does not take.
-    pub fn has_tools_of_other_era(&self, era: Era) -> bool {
-        self.backends.iter().any(|backend| backend.era.is_some_and(|known| known != era))
-    }
-
-    /// Says whether any tool needs more than the endpoint, so that lists differ between callers.
-    pub fn has_guarded_tools(&self) -> bool {
-        self.tools.iter().any(|tool| !tool.needs.is_empty())
+    /// Says whether any of its tools reaches clients of `front` from a backend of the other era, so that its
+    /// definition may hold what they do not take.
+    pub fn has_tools_of_other_era(&self, front: Era) -> bool {
+        self.backends.iter().any(|backend| backend.era_toward(front) != front)
     }
 
     /// Returns the list kinds in which clients see a difference to an older compilation.
     pub fn changed_lists(&self, old: &Self) -> Vec<ListKind> {
-        let scopes_moved = || {
-            self.required_scopes != old.required_scopes
-                || self.tools.iter().map(|t| &t.needs).ne(old.tools.iter().map(|t| &t.needs))
-        };
+        let are_one = |target: &Self| Arc::ptr_eq(&target.legacy, &target.modern);
+        let fronts =
+            if are_one(self) && are_one(old) { &[Era::Legacy][..] } else { &[Era::Legacy, Era::Modern] };
+        let differs = |kind| fronts.iter().any(|&front| self.is_changed(old, front, kind));
         [ListKind::Tools, ListKind::Prompts, ListKind::Resources, ListKind::Templates]
             .into_iter()
-            .filter(|&kind| {
-                self.list(kind).all != old.list(kind).all
-                    || (kind == ListKind::Tools && (scopes_moved() || self.moved_backends(old)))
-            })
+            .filter(|&kind| differs(kind))
             .collect()
     }
 
+    fn is_changed(&self, old: &Self, front: Era, kind: ListKind) -> bool {
+        let (new, old_face) = (self.face(front), old.face(front));
+        let scopes_moved = || {
+            self.required_scopes != old.required_scopes
+                || new.tools.iter().map(|t| &t.needs).ne(old_face.tools.iter().map(|t| &t.needs))
+        };
+        new.list(kind).all != old_face.list(kind).all
+            || (kind == ListKind::Tools && (scopes_moved() || self.moved_backends(old, front)))
+    }
+
     /// Says whether a tool is answered by another version than before.
-    fn moved_backends(&self, old: &Self) -> bool {
+    fn moved_backends(&self, old: &Self, front: Era) -> bool {
         let owners = |target: &Self| -> Vec<catalog::VersionKey> {
-            target.tools.iter().map(|tool| target.backends[tool.backend].key.clone()).collect()
+            let tools = &target.face(front).tools;
+            tools.iter().map(|tool| target.backends[tool.backend].key.clone()).collect()
         };
         owners(self) != owners(old)
-    }
-}
-
-pub(crate) fn list_index(kind: ListKind) -> usize {
-    match kind {
-        ListKind::Tools => 0,
-        ListKind::Prompts => 1,
-        ListKind::Resources => 2,
-        ListKind::Templates => 3,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use catalog::access::{Group, Scope};
-use catalog::endpoint::{AddressRule, Endpoint, Era};
+use catalog::endpoint::{AddressRule, Endpoint, Era, Eras};
 use catalog::inventory::{Inventory, Item, Reported};
 use catalog::name::{ServerPath, Slug, ToolName, VersionLabel};
 use catalog::server::{Server, Status, Version};
@@ -15,6 +15,7 @@ use mcp::message::quote;
 use crate::Table;
 use crate::compile::{Compiled, compile};
 
+mod faces;
 mod incremental;
 mod lists;
 mod lookup;
@@ -159,6 +160,7 @@ fn version(text: &str) -> Version {
 fn empty_inventory() -> Inventory {
     Inventory {
         era: Era::Legacy,
+        legacy: None,
         protocol_version: "2025-11-25".into(),
         server_info: "{}".into(),
         capabilities: r#"{"tools":{}}"#.into(),
@@ -170,6 +172,12 @@ fn empty_inventory() -> Inventory {
         reported: Reported::default(),
         read_at: NOW,
     }
+}
+
+/// The inventory of a backend that says the same in both eras.
+fn both(one: &Inventory) -> Inventory {
+    let modern = Inventory { era: Era::Modern, protocol_version: "2026-07-28".into(), ..one.clone() };
+    Inventory::of_both(modern, one.clone())
 }
 
 /// Items called by `member`, each with a member that only its backend knows of.

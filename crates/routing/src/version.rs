@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use catalog::VersionKey;
-use catalog::endpoint::{Endpoint, Era};
-use catalog::inventory::Inventory;
+use catalog::endpoint::{Endpoint, Era, Eras};
+use catalog::inventory::{Inventory, Side};
 use catalog::server::{Status, Version};
 use http::HeaderValue;
 
@@ -18,8 +18,8 @@ pub struct VersionTarget {
     pub key: VersionKey,
     /// Where it lives.
     pub endpoint: Arc<Endpoint>,
-    /// The era it speaks: pinned, else as learnt, else unknown.
-    pub era: Option<Era>,
+    /// The eras it speaks: the one that is pinned, else as learnt, else unknown.
+    pub eras: Option<Eras>,
     /// Its label as a header value.
     pub label_header: HeaderValue,
     /// `Deprecation` (RFC 9745), where it is deprecated.
@@ -44,7 +44,7 @@ impl VersionTarget {
         Self {
             label_header: HeaderValue::from_str(key.label.as_str()).expect("labels are printable ASCII"),
             endpoint: version.endpoint.clone(),
-            era: version.endpoint.pinned_era.or_else(|| inventory.as_ref().map(|i| i.era)),
+            eras: version.endpoint.pinned_era.map(Eras::from).or(inventory.as_ref().map(|i| i.eras())),
             deprecation: is_deprecated.then(|| HeaderValue::from_str(&format!("@{since}")).expect("digits")),
             sunset: sunset.filter(|_| is_deprecated),
             identity: identity(version),
@@ -55,20 +55,43 @@ impl VersionTarget {
         }
     }
 
-    /// Says whether its backend announced a capability.
-    pub fn offers(&self, capability: &str) -> bool {
-        self.capability(capability).is_some()
+    /// Returns the era in which a client of `front` is answered: its own where the backend speaks it, and where the
+    /// backend was never reached.
+    pub fn era_toward(&self, front: Era) -> Era {
+        self.eras.map_or(front, |eras| eras.toward(front))
     }
 
-    /// Says whether its backend announced a capability with a switch in it turned on, as
+    /// Returns what it was last seen to offer to a client of `front`.
+    pub fn side(&self, front: Era) -> Option<Side<'_>> {
+        Some(self.inventory.as_ref()?.side(self.era_toward(front)))
+    }
+
+    /// Says whether clients of both eras are told the same of it, and see the same lists.
+    pub(crate) fn is_alike(&self) -> bool {
+        let inventory = self.inventory.as_deref().filter(|_| self.eras == Some(Eras::Both));
+        let Some((inventory, side)) = inventory.and_then(|one| Some((one, one.legacy.as_deref()?))) else {
+            return true;
+        };
+        let lists = [&side.tools, &side.prompts, &side.resources, &side.templates];
+        lists.into_iter().all(Option::is_none)
+            && side.capabilities == inventory.capabilities
+            && side.instructions == inventory.instructions
+    }
+
+    /// Says whether its backend announced a capability to clients of `front`.
+    pub fn offers(&self, front: Era, capability: &str) -> bool {
+        self.capability(front, capability).is_some()
+    }
+
+    /// Says whether its backend announced to clients of `front` a capability with a switch in it turned on, as
     /// `resources.subscribe`.
-    pub fn offers_switch(&self, capability: &str, switch: &str) -> bool {
-        let Some(object) = self.capability(capability) else { return false };
+    pub fn offers_switch(&self, front: Era, capability: &str, switch: &str) -> bool {
+        let Some(object) = self.capability(front, capability) else { return false };
         mcp::message::member(object, switch).is_some_and(|value| value.of(object) == b"true")
     }
 
-    fn capability(&self, name: &str) -> Option<&[u8]> {
-        let capabilities = self.inventory.as_ref()?.capabilities.as_bytes();
+    fn capability(&self, front: Era, name: &str) -> Option<&[u8]> {
+        let capabilities = self.side(front)?.capabilities.as_bytes();
         mcp::message::member(capabilities, name).map(|span| span.of(capabilities))
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use backend::Reply;
 use bytes::Bytes;
+use catalog::endpoint::Era;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body_util::BodyExt;
 use mcp::bridge::{Dress, to_legacy};
@@ -91,7 +92,7 @@ fn wanted(source: &Source) -> Filter {
     let state = session.state();
     let asked = state.listening.as_ref().map(|listening| &listening.filter);
     let list = |kind, is_asked: fn(&Filter) -> bool| {
-        asked.is_none_or(is_asked) && version.offers_switch(kind, "listChanged")
+        asked.is_none_or(is_asked) && version.offers_switch(Era::Modern, kind, "listChanged")
     };
     let uris = state.subscriptions.iter().filter(|(_, key)| **key == version.key);
     Filter {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use catalog::VersionKey;
+use catalog::endpoint::Era;
 use http::{Response, StatusCode};
 use mcp::message::text;
 use mcp::method::Method;
@@ -91,7 +92,7 @@ pub(crate) fn set_level(call: &Call, session: &Arc<ClientSession>) -> Result<Res
     session.state().log_level = Some(format!("\"{level}\""));
     for (key, _) in session.open_backends() {
         if let Some(errand) = errand(call, session, &key)
-            && errand.version.offers("logging")
+            && errand.version.offers(Era::Legacy, "logging")
         {
             errand.post_aside(call.body.clone());
         }

@@ -14,7 +14,7 @@ use routing::version::VersionTarget;
 
 use crate::admit;
 use crate::error::Error;
-use crate::exchange::{self, Exchange, Renamed, back_era};
+use crate::exchange::{self, Exchange, Renamed};
 use crate::outbound::Body;
 use crate::params;
 use crate::plane::{Call, Front};
@@ -31,7 +31,9 @@ pub(super) async fn tool(
     session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
     let (at, name) = named(call, call.outline.name, "name")?;
-    let Some(tool) = target.tool(&name) else { return Err(Error::UnknownName { kind: "tool", name }) };
+    let Some(tool) = target.face(call.front.era()).tool(&name) else {
+        return Err(Error::UnknownName { kind: "tool", name });
+    };
     if let Some(marks) = tool.marks.as_ref().filter(|_| call.front == Front::Modern) {
         params::check(call, marks)?;
     }
@@ -51,7 +53,7 @@ pub(super) async fn prompt(
     session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
     let (_, name) = named(call, call.outline.name, "name")?;
-    let owner = target.prompt_owner(&name);
+    let owner = target.face(call.front.era()).prompt_owner(&name);
     let owner = owner.ok_or(Error::UnknownName { kind: "prompt", name })?;
     let version = target.backends[owner].clone();
     send(call, version, session, None).await
@@ -64,7 +66,7 @@ pub(super) async fn read(
     session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
     let (_, uri) = named(call, call.outline.uri, "uri")?;
-    let owners = target.resource_owners(&uri);
+    let owners = target.face(call.front.era()).resource_owners(&uri);
     match owners[..] {
         [] => Err(Error::ResourceNotFound(uri)),
         [owner] => {
@@ -124,11 +126,14 @@ pub(super) async fn complete(
     let part = |key| member(reference, key).and_then(|span| text(span.of(reference)));
     let owner = match (part("name"), part("uri")) {
         (Some(name), _) => {
-            let owner = target.prompt_owner(&name);
+            let owner = target.face(call.front.era()).prompt_owner(&name);
             owner.ok_or_else(|| Error::UnknownName { kind: "prompt", name: name.into_owned() })?
         }
         (None, Some(uri)) => {
-            let owner = target.template_owner(&uri).or_else(|| target.resource_owners(&uri).first().copied());
+            let owner = target
+                .face(call.front.era())
+                .template_owner(&uri)
+                .or_else(|| target.face(call.front.era()).resource_owners(&uri).first().copied());
             owner.ok_or_else(|| Error::UnknownName { kind: "resource template", name: uri.into_owned() })?
         }
         (None, None) => {
@@ -147,11 +152,12 @@ pub(super) async fn subscribe(
     session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
     let (_, uri) = named(call, call.outline.uri, "uri")?;
-    let first = || target.resource_owners(&uri).first().map(|&owner| &target.backends[owner]);
-    let version = subscribe::owner(target, &uri).or_else(first).cloned();
+    let first =
+        || target.face(call.front.era()).resource_owners(&uri).first().map(|&owner| &target.backends[owner]);
+    let version = subscribe::owner(target, call.front.era(), &uri).or_else(first).cloned();
     let version = version.ok_or_else(|| Error::ResourceNotFound(uri.clone()))?;
     if let Some(session) = &session {
-        if back_era(&version, call.front) == Era::Modern {
+        if version.era_toward(call.front.era()) == Era::Modern {
             return subscribe::edit(call, session, &version).await;
         }
         subscribe::check_room(session, &uri)?;
@@ -173,11 +179,12 @@ pub(super) async fn unsubscribe(
     let (_, uri) = named(call, call.outline.uri, "uri")?;
     let key = session.as_ref().and_then(|session| session.state().subscriptions.remove(&*uri));
     let subscribed = key.and_then(|key| target.backends.iter().find(|backend| backend.key == key));
-    let owner = || target.resource_owners(&uri).first().map(|&owner| &target.backends[owner]);
+    let owner =
+        || target.face(call.front.era()).resource_owners(&uri).first().map(|&owner| &target.backends[owner]);
     let version = subscribed.or_else(owner).cloned();
     let version = version.ok_or_else(|| Error::ResourceNotFound(uri.clone()))?;
     match &session {
-        Some(session) if back_era(&version, call.front) == Era::Modern => {
+        Some(session) if version.era_toward(call.front.era()) == Era::Modern => {
             subscribe::edit(call, session, &version).await
         }
         _ => send(call, version, session, None).await,

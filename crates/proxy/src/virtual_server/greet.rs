@@ -1,5 +1,6 @@
 //! `initialize`, answered from the table: no backend is asked before it is used.
 
+use catalog::endpoint::Era;
 use http::{HeaderValue, Response};
 use mcp::era::Revision;
 use mcp::headers::SESSION_ID;
@@ -25,9 +26,10 @@ pub(super) fn initialize(call: &Call, target: &VirtualTarget) -> Result<Response
 
 /// `server/discover`, answered from the table.
 pub(super) fn discover(call: &Call, target: &VirtualTarget) -> Response<Body> {
-    let VirtualTarget { capabilities, server_info, .. } = target;
+    let (face, server_info) = (target.face(Era::Modern), &target.server_info);
+    let capabilities = &face.capabilities;
     let instructions =
-        target.instructions.as_ref().map_or(String::new(), |text| format!(r#","instructions":{text}"#));
+        face.instructions.as_ref().map_or(String::new(), |text| format!(r#","instructions":{text}"#));
     let (version, caching) = (Revision::MODERN.as_str(), list::hints(call, target));
     let result = format!(
         r#"{{"resultType":"complete","supportedVersions":["{version}"],"capabilities":{capabilities}{instructions},{caching},"_meta":{{"io.modelcontextprotocol/serverInfo":{server_info}}}}}"#
@@ -36,9 +38,10 @@ pub(super) fn discover(call: &Call, target: &VirtualTarget) -> Response<Body> {
 }
 
 fn result(target: &VirtualTarget, revision: Revision) -> String {
-    let VirtualTarget { capabilities, server_info, .. } = target;
+    let (face, server_info) = (target.face(Era::Legacy), &target.server_info);
+    let capabilities = &face.capabilities;
     let instructions =
-        target.instructions.as_ref().map_or(String::new(), |text| format!(r#","instructions":{text}"#));
+        face.instructions.as_ref().map_or(String::new(), |text| format!(r#","instructions":{text}"#));
     format!(
         r#"{{"protocolVersion":"{}","capabilities":{capabilities},"serverInfo":{server_info}{instructions}}}"#,
         revision.as_str()

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use bytes::{BufMut, Bytes, BytesMut};
-use catalog::endpoint::Era;
 use http::{Response, StatusCode};
 use mcp::list::ListKind;
 use mcp::message::text;
+use routing::face::Face;
 use routing::target::VirtualTarget;
 
 use crate::error::Error;
@@ -20,21 +20,22 @@ const PAGE: usize = 1000;
 
 /// Answers a list request.
 pub(super) fn answer(call: &Call, target: &VirtualTarget, kind: ListKind) -> Result<Response<Body>, Error> {
-    let listing = target.list(kind);
+    let face = target.face(call.front.era());
+    let listing = face.list(kind);
     let id = call.id().expect("a list is asked for by a request");
-    let is_whole = kind != ListKind::Tools || !hides_any(call, target);
+    let is_whole = kind != ListKind::Tools || !hides_any(call, face);
     let hints = match call.front {
         Front::Legacy => String::new(),
         Front::Modern => format!(r#","resultType":"complete",{}"#, hints(call, target)),
     };
-    let is_clean = kind != ListKind::Tools || !target.has_tools_of_other_era(era(call.front));
+    let is_clean = kind != ListKind::Tools || !target.has_tools_of_other_era(call.front.era());
     if is_whole && is_clean && listing.items.len() <= PAGE && call.outline.cursor.is_none() {
         return Ok(reply::json(
             StatusCode::OK,
             page(id, kind, std::slice::from_ref(&listing.all), None, &hints),
         ));
     }
-    let mut visible: Vec<Bytes> = if is_whole { listing.items.clone() } else { visible_tools(call, target) };
+    let mut visible: Vec<Bytes> = if is_whole { listing.items.clone() } else { visible_tools(call, face) };
     if !is_clean {
         visible = visible.iter().filter_map(|tool| for_front(tool, call.front)).collect();
     }
@@ -52,17 +53,11 @@ const TTL_MS: u32 = 1_000;
 
 /// Members that tell a modern client how long it may keep an answer, and whether others may use it.
 pub(super) fn hints(call: &Call, target: &VirtualTarget) -> String {
+    let has_guarded_tools = target.face(call.front.era()).has_guarded_tools();
     let is_private =
-        target.has_guarded_tools() || !target.required_scopes.is_empty() || call.principal.token.is_some();
+        has_guarded_tools || !target.required_scopes.is_empty() || call.principal.token.is_some();
     let scope = if is_private { "private" } else { "public" };
     format!(r#""ttlMs":{TTL_MS},"cacheScope":"{scope}""#)
-}
-
-fn era(front: Front) -> Era {
-    match front {
-        Front::Legacy => Era::Legacy,
-        Front::Modern => Era::Modern,
-    }
 }
 
 /// A tool as a client of this era takes it; `None` hides it.
@@ -78,12 +73,12 @@ fn for_front(tool: &Bytes, front: Front) -> Option<Bytes> {
     })
 }
 
-fn hides_any(call: &Call, target: &VirtualTarget) -> bool {
-    target.tools.iter().any(|tool| call.table.missing(&call.principal, &tool.needs).is_some())
+fn hides_any(call: &Call, face: &Face) -> bool {
+    face.tools.iter().any(|tool| call.table.missing(&call.principal, &tool.needs).is_some())
 }
 
-fn visible_tools(call: &Call, target: &VirtualTarget) -> Vec<Bytes> {
-    let may = target.tools.iter().filter(|tool| call.table.missing(&call.principal, &tool.needs).is_none());
+fn visible_tools(call: &Call, face: &Face) -> Vec<Bytes> {
+    let may = face.tools.iter().filter(|tool| call.table.missing(&call.principal, &tool.needs).is_none());
     may.filter_map(|tool| tool.json.clone()).collect()
 }
 

@@ -4,12 +4,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use catalog::inventory::{Inventory, Item};
+use catalog::endpoint::Era;
+use catalog::inventory::{Item, Side};
 use catalog::name::ServerPath;
 use catalog::virtual_server::{Mapping, VirtualServer};
 use mcp::message::quote;
 
 use super::LeftOut;
+use crate::face::Face;
 use crate::names::{Listing, Resource, Template, Tool};
 use crate::target::{ServerTarget, VirtualTarget};
 use crate::version::VersionTarget;
@@ -34,34 +36,72 @@ pub(super) fn compile(
     {
         return old.clone();
     }
-    let tools = compile_tools(source, &rows, &backends);
-    let by_tool =
-        tools.iter().enumerate().map(|(index, tool)| (tool.exposed.clone(), index as u32)).collect();
-    let (by_prompt, prompts) =
-        if source.exposes_prompts { compile_prompts(&backends) } else { Default::default() };
-    let (by_uri, resources, templates, template_list) =
-        if source.exposes_resources { compile_resources(&backends) } else { Default::default() };
-    let tool_list = Listing::new(tools.iter().filter_map(|tool| tool.json.clone()).collect());
+    let legacy = Arc::new(face(source, &rows, &backends, Era::Legacy, None));
+    let modern = if backends.iter().all(|backend| backend.is_alike()) {
+        legacy.clone()
+    } else {
+        Arc::new(face(source, &rows, &backends, Era::Modern, Some(&legacy)))
+    };
     Arc::new(VirtualTarget {
         slug: source.slug.clone(),
         path: source.slug.path(),
         binding: format!("{}@{}", source.slug.path(), source.created_at.0),
         required_scopes: source.required_scopes.clone(),
         is_enabled: source.is_enabled,
-        capabilities: capabilities(source, &backends),
         server_info: server_info(source),
-        instructions: instructions(source, &backends).map(|text| quote(&text)),
         missing,
-        by_tool,
-        by_prompt,
-        by_uri,
-        templates,
-        lists: [tool_list, prompts, resources, template_list],
-        tools,
+        legacy,
+        modern,
         backends,
         rows,
         source: source.clone(),
     })
+}
+
+/// Compiles what clients of `front` see. What is the same in `other`, which clients of the other era see, is shared.
+fn face(
+    source: &VirtualServer,
+    rows: &[Option<usize>],
+    backends: &[Arc<VersionTarget>],
+    front: Era,
+    other: Option<&Face>,
+) -> Face {
+    let sides: Vec<_> = backends.iter().map(|backend| backend.side(front)).collect();
+    let mut tools = compile_tools(source, rows, backends, &sides);
+    for tool in &mut tools {
+        let twin = other.and_then(|other| other.tool(&tool.exposed)).filter(|twin| twin.json == tool.json);
+        tool.json = twin.map_or(tool.json.take(), |twin| twin.json.clone());
+    }
+    let by_tool =
+        tools.iter().enumerate().map(|(index, tool)| (tool.exposed.clone(), index as u32)).collect();
+    let (by_prompt, prompts) =
+        if source.exposes_prompts { compile_prompts(&sides) } else { Default::default() };
+    let (by_uri, resources, templates, template_list) =
+        if source.exposes_resources { compile_resources(&sides) } else { Default::default() };
+    let has_resources = |index: &usize| backends[*index].offers(front, "resources");
+    let all = if source.exposes_resources { 0..backends.len() } else { 0..0 };
+    let mut lists = [
+        Listing::new(tools.iter().filter_map(|tool| tool.json.clone()).collect()),
+        prompts,
+        resources,
+        template_list,
+    ];
+    for (list, twin) in lists.iter_mut().zip(other.iter().flat_map(|other| &other.lists)) {
+        if list.all == twin.all {
+            *list = twin.clone();
+        }
+    }
+    Face {
+        capabilities: capabilities(source, backends, front),
+        instructions: instructions(source, backends, front).map(|text| quote(&text)),
+        by_tool,
+        by_prompt,
+        by_uri,
+        templates,
+        with_resources: all.filter(has_resources).collect(),
+        lists,
+        tools,
+    }
 }
 
 /// Finds the distinct versions behind the mappings, and for each mapping the index of its own.
@@ -113,6 +153,7 @@ fn compile_tools(
     source: &VirtualServer,
     rows: &[Option<usize>],
     backends: &[Arc<VersionTarget>],
+    sides: &[Option<Side<'_>>],
 ) -> Vec<Tool> {
     let mut tools = Vec::with_capacity(rows.len());
     for (mapping, row) in source.mappings.iter().zip(rows) {
@@ -121,9 +162,9 @@ fn compile_tools(
         if unfit(version, mapping).is_some() {
             continue;
         }
-        let mut made = match &version.inventory {
-            Some(inventory) => {
-                let Some(item) = inventory.tool(&mapping.tool) else { continue };
+        let mut made = match &sides[backend] {
+            Some(side) => {
+                let Some(item) = side.tool(&mapping.tool) else { continue };
                 tool(source, mapping, backend, Some(item))
             }
             // Callable, but nothing to list.
@@ -158,11 +199,11 @@ fn tool(source: &VirtualServer, mapping: &Mapping, backend: usize, item: Option<
 }
 
 fn each_item<'a>(
-    backends: &'a [Arc<VersionTarget>],
-    items: impl Fn(&'a Inventory) -> &'a [Item] + 'a,
+    sides: &'a [Option<Side<'a>>],
+    items: impl Fn(&Side<'a>) -> &'a [Item] + 'a,
 ) -> impl Iterator<Item = (u16, &'a Item)> {
-    let inventories = backends.iter().enumerate().filter_map(|(at, b)| Some((at, b.inventory.as_deref()?)));
-    inventories.flat_map(move |(at, inventory)| items(inventory).iter().map(move |item| (at as u16, item)))
+    let known = sides.iter().enumerate().filter_map(|(at, side)| Some((at, side.as_ref()?)));
+    known.flat_map(move |(at, side)| items(side).iter().map(move |item| (at as u16, item)))
 }
 
 fn raw(item: &Item) -> Bytes {
@@ -170,9 +211,9 @@ fn raw(item: &Item) -> Bytes {
 }
 
 /// Prompts of all backends; of two with one name the first in mapping order stays.
-fn compile_prompts(backends: &[Arc<VersionTarget>]) -> (HashMap<Box<str>, u16>, Listing) {
+fn compile_prompts(sides: &[Option<Side<'_>>]) -> (HashMap<Box<str>, u16>, Listing) {
     let (mut owners, mut items) = (HashMap::new(), Vec::new());
-    for (backend, item) in each_item(backends, |inventory| &inventory.prompts) {
+    for (backend, item) in each_item(sides, |side| side.prompts) {
         if !owners.contains_key(&item.name) {
             owners.insert(item.name.clone(), backend);
             items.push(raw(item));
@@ -184,16 +225,16 @@ fn compile_prompts(backends: &[Arc<VersionTarget>]) -> (HashMap<Box<str>, u16>, 
 type Resources = (HashMap<Box<str>, Resource>, Listing, Vec<Template>, Listing);
 
 /// Resources and templates of all backends; of two with one URI the first in mapping order stays.
-fn compile_resources(backends: &[Arc<VersionTarget>]) -> Resources {
+fn compile_resources(sides: &[Option<Side<'_>>]) -> Resources {
     let (mut owners, mut items) = (HashMap::new(), Vec::new());
-    for (backend, item) in each_item(backends, |inventory| &inventory.resources) {
+    for (backend, item) in each_item(sides, |side| side.resources) {
         if !owners.contains_key(&item.name) {
             owners.insert(item.name.clone(), Resource { backend });
             items.push(raw(item));
         }
     }
     let (mut templates, mut template_items, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
-    for (backend, item) in each_item(backends, |inventory| &inventory.templates) {
+    for (backend, item) in each_item(sides, |side| side.templates) {
         if seen.insert(&item.name) {
             templates.push(Template { text: item.name.clone(), backend });
             template_items.push(raw(item));
@@ -204,14 +245,14 @@ fn compile_resources(backends: &[Arc<VersionTarget>]) -> Resources {
 
 /// The union of what the backends can do, as far as it passes through us. Changes of lists are always
 /// promised, since an alias or a switch of version can change them too.
-fn capabilities(source: &VirtualServer, backends: &[Arc<VersionTarget>]) -> String {
-    let any = |name: &str| backends.iter().any(|backend| backend.offers(name));
+fn capabilities(source: &VirtualServer, backends: &[Arc<VersionTarget>], front: Era) -> String {
+    let any = |name: &str| backends.iter().any(|backend| backend.offers(front, name));
     let mut offered = vec![r#""tools":{"listChanged":true}"#.to_owned()];
     if source.exposes_prompts && any("prompts") {
         offered.push(r#""prompts":{"listChanged":true}"#.into());
     }
     if source.exposes_resources && any("resources") {
-        let subscribe = backends.iter().any(|backend| backend.offers_switch("resources", "subscribe"));
+        let subscribe = backends.iter().any(|backend| backend.offers_switch(front, "resources", "subscribe"));
         offered.push(format!(r#""resources":{{"subscribe":{subscribe},"listChanged":true}}"#));
     }
     for name in ["completions", "logging"] {
@@ -228,14 +269,13 @@ fn server_info(source: &VirtualServer) -> String {
 }
 
 /// Its own instructions, else the backends' joined under headings.
-fn instructions(source: &VirtualServer, backends: &[Arc<VersionTarget>]) -> Option<String> {
+fn instructions(source: &VirtualServer, backends: &[Arc<VersionTarget>], front: Era) -> Option<String> {
     if let Some(own) = &source.instructions {
         return Some(own.clone());
     }
     let mut parts = Vec::new();
     for backend in backends {
-        if let Some(text) = backend.inventory.as_ref().and_then(|inventory| inventory.instructions.as_deref())
-        {
+        if let Some(text) = backend.side(front).and_then(|side| side.instructions) {
             parts.push(format!("## {}\n\n{text}", backend.key.path));
         }
     }

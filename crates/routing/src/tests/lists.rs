@@ -30,7 +30,7 @@ fn names(target: &VirtualTarget, kind: ListKind) -> Vec<String> {
         let span = mcp::message::member(json, kind.key()).unwrap();
         mcp::message::text(span.of(json)).unwrap().into_owned()
     };
-    target.list(kind).items.iter().map(name).collect()
+    target.face(Era::Legacy).list(kind).items.iter().map(name).collect()
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn of_two_with_one_name_the_first_in_mapping_order_stays() {
     let (b, a) = (0, 1);
     assert_eq!(target.backends[b].key, key("/b", "v1"));
     for (name, owner) in [("shared", Some(b)), ("/a", Some(a)), ("/b", Some(b)), ("/unmapped", None)] {
-        assert_eq!(target.prompt_owner(name), owner, "{name}");
+        assert_eq!(target.face(Era::Legacy).prompt_owner(name), owner, "{name}");
     }
     for (uri, owners) in [
         ("doc://shared", vec![b]),
@@ -52,10 +52,10 @@ fn of_two_with_one_name_the_first_in_mapping_order_stays() {
         ("a://7", vec![a]),
         ("unknown://7", vec![b, a]),
     ] {
-        assert_eq!(target.resource_owners(uri), owners, "{uri}");
+        assert_eq!(target.face(Era::Legacy).resource_owners(uri), owners, "{uri}");
     }
     for (template, owner) in [("db://{shared}", Some(b)), ("a://{x}", Some(a)), ("a://7", None)] {
-        assert_eq!(target.template_owner(template), owner, "{template}");
+        assert_eq!(target.face(Era::Legacy).template_owner(template), owner, "{template}");
     }
 }
 
@@ -69,16 +69,22 @@ fn switches_hide_prompts_and_resources() {
     let table = world.table();
     let target = table.virtual_server("both").unwrap();
     for kind in [ListKind::Prompts, ListKind::Resources, ListKind::Templates] {
-        assert!(target.list(kind).items.is_empty(), "{kind:?}");
+        assert!(target.face(Era::Legacy).list(kind).items.is_empty(), "{kind:?}");
     }
-    assert_eq!(target.prompt_owner("shared"), None);
-    assert_eq!(target.capabilities, r#"{"tools":{"listChanged":true},"completions":{}}"#);
+    assert_eq!(target.face(Era::Legacy).prompt_owner("shared"), None);
+    assert_eq!(target.face(Era::Legacy).capabilities, r#"{"tools":{"listChanged":true},"completions":{}}"#);
     for method in [Method::PromptsGet, Method::ResourcesRead, Method::Subscribe, Method::TemplatesList] {
-        assert!(!target.answers(method), "{method:?}");
+        assert!(!target.face(Era::Legacy).answers(method), "{method:?}");
     }
-    assert!(target.answers(Method::ToolsList) && target.answers(Method::Complete));
+    assert!(
+        target.face(Era::Legacy).answers(Method::ToolsList)
+            && target.face(Era::Legacy).answers(Method::Complete)
+    );
     assert_eq!(names(target, ListKind::Tools), ["of_b", "of_a"]);
-    assert!(target.resource_owners("doc://a").is_empty(), "nobody is asked for what is not exposed");
+    assert!(
+        target.face(Era::Legacy).resource_owners("doc://a").is_empty(),
+        "nobody is asked for what is not exposed"
+    );
 }
 
 #[test]
@@ -88,7 +94,11 @@ fn capabilities_are_the_union_of_what_passes_through_us() {
         world.read("/a", "v1", |inventory| inventory.capabilities = of_a.into());
         world.read("/b", "v1", |inventory| inventory.capabilities = of_b.into());
         let table = world.table();
-        assert_eq!(table.virtual_server("both").unwrap().capabilities, expected, "{of_a} {of_b}");
+        assert_eq!(
+            table.virtual_server("both").unwrap().face(Era::Legacy).capabilities,
+            expected,
+            "{of_a} {of_b}"
+        );
     };
     let tools = r#"{"tools":{"listChanged":true}"#;
     check("{}", "{}", &format!("{tools}}}"));
@@ -115,17 +125,20 @@ fn instructions_are_its_own_or_joined() {
     let mut world = two();
     let table = world.table();
     let joined = r###""## /b\n\nUse /b.\n\n## /a\n\nUse /a.""###;
-    assert_eq!(table.virtual_server("both").unwrap().instructions.as_deref(), Some(joined));
+    assert_eq!(table.virtual_server("both").unwrap().face(Era::Legacy).instructions.as_deref(), Some(joined));
     world.read("/b", "v1", |inventory| inventory.instructions = None);
     let table = world.table();
     assert_eq!(
-        table.virtual_server("both").unwrap().instructions.as_deref(),
+        table.virtual_server("both").unwrap().face(Era::Legacy).instructions.as_deref(),
         Some(r###""## /a\n\nUse /a.""###)
     );
     world.recompose("both", |one| one.instructions = Some("Ask \"me\".".into()));
     let table = world.table();
-    assert_eq!(table.virtual_server("both").unwrap().instructions.as_deref(), Some(r#""Ask \"me\".""#));
+    assert_eq!(
+        table.virtual_server("both").unwrap().face(Era::Legacy).instructions.as_deref(),
+        Some(r#""Ask \"me\".""#)
+    );
     world.recompose("both", |one| one.instructions = None);
     world.read("/a", "v1", |inventory| inventory.instructions = None);
-    assert_eq!(world.table().virtual_server("both").unwrap().instructions, None);
+    assert_eq!(world.table().virtual_server("both").unwrap().face(Era::Legacy).instructions, None);
 }

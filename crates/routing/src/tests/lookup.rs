@@ -85,7 +85,8 @@ fn labels_are_exact() {
 #[test]
 fn a_version_says_its_era_and_that_it_goes_away() {
     let mut world = World::default();
-    world.server("/a", &["v1", "v2", "v3"]);
+    world.server("/a", &["v1", "v2", "v3", "v4"]);
+    world.read("/a", "v4", |inventory| *inventory = both(inventory));
     world.read("/a", "v2", |inventory| inventory.era = Era::Modern);
     world.read("/a", "v3", |inventory| inventory.era = Era::Modern);
     world.edit("/a", |server| {
@@ -101,9 +102,14 @@ fn a_version_says_its_era_and_that_it_goes_away() {
     });
     let table = world.table();
     let find = |label| table.server("/a").unwrap().version(label).unwrap();
-    assert_eq!(find("v1").era, None, "never read");
-    assert_eq!(find("v2").era, Some(Era::Modern), "as it was read");
-    assert_eq!(find("v3").era, Some(Era::Legacy), "as pinned");
+    let eras = |label| {
+        let version = find(label);
+        (version.eras, version.era_toward(Era::Legacy), version.era_toward(Era::Modern))
+    };
+    assert_eq!(eras("v1"), (None, Era::Legacy, Era::Modern), "never read");
+    assert_eq!(eras("v2"), (Some(Eras::Modern), Era::Modern, Era::Modern), "as it was read");
+    assert_eq!(eras("v3"), (Some(Eras::Legacy), Era::Legacy, Era::Legacy), "as pinned");
+    assert_eq!(eras("v4"), (Some(Eras::Both), Era::Legacy, Era::Modern), "in the client's own");
     assert_eq!(find("v2").deprecation, None);
     assert_eq!(find("v3").deprecation.as_ref().unwrap(), "@1700000000");
     assert_eq!(find("v3").sunset.as_ref().unwrap(), "Sun, 01 Jun 2031 00:00:00 GMT");

@@ -130,14 +130,16 @@ fn summary(compiled: &Compiled) -> String {
     let mut lines = vec![format!("{} {:?} {:?} {left_out:?}", table.revision, table.groups, table.revoked)];
     lines.extend(servers.values().map(|server| format!("{server:?}")));
     for one in virtual_servers.values() {
-        let by_tool: BTreeMap<_, _> = one.by_tool.iter().collect();
-        let by_prompt: BTreeMap<_, _> = one.by_prompt.iter().collect();
-        let by_uri: BTreeMap<_, _> = one.by_uri.iter().collect();
         lines.push(format!("{} {:?} {} {:?}", one.path, one.required_scopes, one.is_enabled, one.backends));
-        lines
-            .push(format!("{:?} {} {} {:?}", one.tools, one.capabilities, one.server_info, one.instructions));
-        lines.push(format!("{:?} {by_tool:?} {by_prompt:?} {by_uri:?}", one.missing));
-        lines.push(format!("{:?} {:?} {:?}", one.templates, one.lists, one.source));
+        lines.push(format!("{} {:?} {:?}", one.server_info, one.missing, one.source));
+        for face in [&one.legacy, &one.modern] {
+            let by_tool: BTreeMap<_, _> = face.by_tool.iter().collect();
+            let by_prompt: BTreeMap<_, _> = face.by_prompt.iter().collect();
+            let by_uri: BTreeMap<_, _> = face.by_uri.iter().collect();
+            lines.push(format!("{:?} {} {:?}", face.tools, face.capabilities, face.instructions));
+            lines.push(format!("{by_tool:?} {by_prompt:?} {by_uri:?} {:?}", face.with_resources));
+            lines.push(format!("{:?} {:?}", face.templates, face.lists));
+        }
     }
     lines.join("\n")
 }

@@ -21,7 +21,7 @@ fn tools(target: &VirtualTarget) -> Vec<String> {
         let key = backend(tool.backend);
         format!("{} = {} of {} {}", tool.exposed, tool.original, key.path, key.label)
     };
-    target.tools.iter().map(line).collect()
+    target.face(Era::Legacy).tools.iter().map(line).collect()
 }
 
 #[test]
@@ -48,11 +48,14 @@ fn aliases_and_pins_lead_to_the_mapped_version() {
     ];
     assert_eq!(tools(target), expected);
     assert_eq!(target.backends.len(), 3, "each version once");
-    for (index, tool) in target.tools.iter().enumerate() {
-        assert!(std::ptr::eq(target.tool(&tool.exposed).unwrap(), &raw const target.tools[index]));
+    for (index, tool) in target.face(Era::Legacy).tools.iter().enumerate() {
+        assert!(std::ptr::eq(
+            target.face(Era::Legacy).tool(&tool.exposed).unwrap(),
+            &raw const target.face(Era::Legacy).tools[index]
+        ));
         assert_eq!(tool.original_json, "\"search\"");
     }
-    assert!(target.tool("create").is_none(), "not mapped");
+    assert!(target.face(Era::Legacy).tool("create").is_none(), "not mapped");
     assert!(target.missing.is_empty());
 
     world.edit("/github", |server| server.activate("v2", NOW).unwrap());
@@ -83,7 +86,7 @@ fn definitions_change_only_where_the_mapping_says_so() {
         Mapping { description: Some("Finds \"it\"".into()), ..aliased("search", "/jira", "find") };
     world.compose("dev", vec![row("create", "/github"), aliased("search", "/github", "look"), described]);
     let table = world.table();
-    let list = table.virtual_server("dev").unwrap().list(ListKind::Tools);
+    let list = table.virtual_server("dev").unwrap().face(Era::Legacy).list(ListKind::Tools);
     let expected = [
         r#"{"name":"create","x-kept":true}"#,
         r#"{"name":"look","x-kept":true}"#,
@@ -120,9 +123,9 @@ fn what_is_gone_is_named_and_the_rest_is_served() {
     ];
     assert_eq!(left_out, expected);
     assert_eq!(compile(&world.0, Some(&table)).left_out, expected, "also where all is taken over");
-    assert!(target.tool("finder").is_none());
-    assert!(target.tool("unread").unwrap().json.is_none(), "callable, and nothing to list");
-    assert_eq!(target.list(ListKind::Tools).items.len(), 1);
+    assert!(target.face(Era::Legacy).tool("finder").is_none());
+    assert!(target.face(Era::Legacy).tool("unread").unwrap().json.is_none(), "callable, and nothing to list");
+    assert_eq!(target.face(Era::Legacy).list(ListKind::Tools).items.len(), 1);
 
     world.edit("/github", |server| server.written(NOW, |next| next.is_enabled = false));
     let next = world.after(&table);
@@ -148,10 +151,12 @@ fn scopes_of_a_tool_come_from_both_its_names() {
     });
     let table = world.table();
     let target = table.virtual_server("dev").unwrap();
-    let needs = |name: &str| target.tool(name).unwrap().needs.iter().map(Scope::as_str).collect::<Vec<_>>();
+    let needs = |name: &str| {
+        target.face(Era::Legacy).tool(name).unwrap().needs.iter().map(Scope::as_str).collect::<Vec<_>>()
+    };
     assert_eq!(needs("look"), ["read", "github"]);
     assert_eq!(needs("issues"), ["read"]);
     assert!(needs("create").is_empty());
-    assert!(target.has_guarded_tools());
+    assert!(target.face(Era::Legacy).has_guarded_tools());
     assert_eq!(table.target("/virtual/dev").unwrap().required_scopes(), [scope("enter")]);
 }
