@@ -51,6 +51,7 @@ fn offer(catalog: &mut Catalog, path: &str, label: &str, tools: &[(&str, &str)])
     };
     let inventory = Inventory {
         era: Era::Legacy,
+        legacy: None,
         protocol_version: "2025-11-25".into(),
         server_info: "{}".into(),
         capabilities: "{}".into(),

@@ -39,6 +39,7 @@ fn items(list: &[Value], key: &str) -> Vec<Item> {
 fn offer(tools: &[Value]) -> Inventory {
     Inventory {
         era: Era::Legacy,
+        legacy: None,
         protocol_version: "2025-11-25".into(),
         server_info: "{}".into(),
         capabilities: "{}".into(),

@@ -23,6 +23,7 @@ fn inventory(tool_bytes: usize) -> Inventory {
     let json = format!(r#"{{"name":"tool","description":"{}"}}"#, " ".repeat(tool_bytes));
     Inventory {
         era: Era::Legacy,
+        legacy: None,
         protocol_version: "2025-06-18".to_owned(),
         server_info: "{}".into(),
         capabilities: "{}".into(),

@@ -229,6 +229,7 @@ async fn a_tool_with_half_a_surrogate_pair_is_shown_as_it_is() {
         let server = catalog.servers.values().next().expect("it was registered");
         let inventory = Inventory {
             era: catalog::endpoint::Era::Legacy,
+            legacy: None,
             protocol_version: "2025-11-25".into(),
             server_info: "{}".into(),
             capabilities: "{}".into(),
