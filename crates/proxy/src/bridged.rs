@@ -71,7 +71,9 @@ pub(crate) async fn legacy(call: &Call, choice: &Choice) -> Result<Response<Body
         }
         (Kind::Request, _) => {
             let version = choice.version.clone();
-            exchange::run(Exchange { call, version, session: Some(session), renamed: None }).await
+            // Of a backend of both eras, the session was begun when it spoke the newer one only.
+            let exchange = Exchange { call, version, session: None, renamed: None };
+            exchange::legacy_to_modern(exchange, session).await
         }
     }
 }

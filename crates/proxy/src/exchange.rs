@@ -192,7 +192,7 @@ fn caching(method: Method) -> Option<Caching> {
 }
 
 /// A legacy client and a modern backend: each request says who asks.
-async fn legacy_to_modern(
+pub(crate) async fn legacy_to_modern(
     exchange: Exchange<'_>,
     session: Arc<ClientSession>,
 ) -> Result<Response<Body>, Error> {

@@ -113,7 +113,7 @@ pub(crate) fn of_versions(
 
 /// Compares two inventories alone: no path, no labels and no virtual servers in the answer.
 pub(crate) fn between(old: &Inventory, new: &Inventory) -> Diff {
-    let tools = changes("tool", &old.tools, &new.tools, tool);
+    let tools = changes("tool", old.all_tools(), new.all_tools(), tool);
     let prompts = changes("prompt", &old.prompts, &new.prompts, prompt);
     let resources = changes("resource", &old.resources, &new.resources, resource);
     let resource_templates = changes("resource template", &old.templates, &new.templates, resource);
@@ -142,16 +142,17 @@ impl Changes {
     }
 }
 
-fn changes(
+fn changes<'a>(
     kind: &str,
-    old: &[Item],
-    new: &[Item],
+    old: impl IntoIterator<Item = &'a Item>,
+    new: impl IntoIterator<Item = &'a Item>,
     compare: fn(&Map<String, Value>, &Map<String, Value>, &mut Findings),
 ) -> Changes {
-    let by_name = |items: &'_ [Item]| -> BTreeMap<String, Map<String, Value>> {
+    let (old, new): (Vec<_>, Vec<_>) = (old.into_iter().collect(), new.into_iter().collect());
+    let by_name = |items: &[&Item]| -> BTreeMap<String, Map<String, Value>> {
         items.iter().map(|item| (item.name.to_string(), object(item))).collect()
     };
-    let (before, after) = (by_name(old), by_name(new));
+    let (before, after) = (by_name(&old), by_name(&new));
     let mut found = Changes::default();
     for item in new.iter().filter(|item| !before.contains_key(&*item.name)) {
         let reasons = vec![format!("the {kind} is new")];

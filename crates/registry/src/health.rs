@@ -204,37 +204,48 @@ impl Registry {
     /// Greets a backend without asking for its lists. Returns whether they should be read after all.
     async fn greet(&self, key: &VersionKey, endpoint: &Endpoint, known: &Inventory) -> bool {
         let began = Instant::now();
-        let learning = self.parts.backends.learn(endpoint, endpoint.pinned_era);
-        // In three steps at most, where both eras are tried.
-        let within = PROBE_DEADLINE.max(3 * self.parts.backends.settings().probe_of(endpoint));
+        let learning = self.parts.backends.learn(endpoint, Some(known.eras()));
+        // In four steps at most: a discovery that is asked for twice, and both of a greeting.
+        let within = PROBE_DEADLINE.max(4 * self.parts.backends.settings().probe_of(endpoint));
         let learnt = match tokio::time::timeout(within, learning).await {
             Ok(Ok(learnt)) => Ok(learnt),
             Ok(Err(error)) => Err(error.reason()),
             Err(_) => Err(format!("no answer within {} s", within.as_secs())),
         };
         metrics::probed("probe", learnt.is_ok(), began.elapsed());
-        let (era, capabilities, reported) = match learnt {
+        let learnt = match learnt {
             Err(reason) => {
                 self.board.failed(key, reason);
                 return false;
             }
-            Ok(Learnt::Modern { capabilities, reported_version, .. }) => {
-                (Era::Modern, capabilities, reported_version)
-            }
-            Ok(Learnt::Legacy(greeting)) => {
-                if let Some(session) = &greeting.session {
-                    // A session the backend does not let go of ends by its own clock.
-                    let _ = self.parts.backends.end_session(endpoint, session, greeting.revision).await;
-                }
-                (Era::Legacy, greeting.capabilities, greeting.reported_version)
+            Ok(learnt) => learnt,
+        };
+        if let Learnt::Legacy(greeting) | Learnt::Both(_, greeting) = &learnt
+            && let Some(session) = &greeting.session
+        {
+            // A session the backend does not let go of ends by its own clock.
+            let _ = self.parts.backends.end_session(endpoint, session, greeting.revision).await;
+        }
+        let (is_same, reported) = match &learnt {
+            Learnt::Modern(one) => (says(known, Era::Modern, &one.capabilities), &one.reported_version),
+            Learnt::Legacy(one) => (says(known, Era::Legacy, &one.capabilities), &one.reported_version),
+            Learnt::Both(modern, legacy) => {
+                let is_same = says(known, Era::Modern, &modern.capabilities)
+                    && says(known, Era::Legacy, &legacy.capabilities);
+                (is_same, &modern.reported_version)
             }
         };
-        let is_new = era != known.era
-            || capabilities != known.capabilities
-            || reported.is_some() && reported != known.reported.version;
-        self.board.answered(key, reported, began.elapsed());
+        let is_new = learnt.eras() != known.eras()
+            || !is_same
+            || reported.is_some() && *reported != known.reported.version;
+        self.board.answered(key, reported.clone(), began.elapsed());
         is_new
     }
+}
+
+/// Says whether a backend is known to announce these capabilities in an era.
+fn says(known: &Inventory, era: Era, capabilities: &str) -> bool {
+    known.side(era).capabilities == capabilities
 }
 
 /// Waits until then; for ever where there is nothing to wait for.

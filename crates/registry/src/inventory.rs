@@ -122,7 +122,8 @@ impl Registry {
     async fn read(self: &Arc<Self>, key: &VersionKey, urgency: Urgency) -> Outcome {
         let endpoint = self.endpoint(key).ok_or_else(|| Unread::Gone(key.clone()))?;
         let (began, now) = (Instant::now(), Timestamp::now());
-        let reading = self.parts.backends.inventory(&endpoint, endpoint.pinned_era, now);
+        let known = self.catalog().inventory(&key.path, &key.label).map(|one| one.eras());
+        let reading = self.parts.backends.inventory(&endpoint, known, now);
         let read = match tokio::time::timeout(READ_DEADLINE, reading).await {
             Ok(Ok(inventory)) => Ok(inventory),
             Ok(Err(error)) => Err(error.reason()),

@@ -109,7 +109,10 @@ impl Observation {
     fn bytes(&self) -> usize {
         let read = &self.read;
         let lists = [&read.tools, &read.prompts, &read.resources, &read.templates];
-        lists.into_iter().flatten().map(|item| item.json.len()).sum()
+        let older = read.legacy.as_deref();
+        let older = older.map(|one| [&one.tools, &one.prompts, &one.resources, &one.templates]);
+        let items = lists.into_iter().flatten().chain(older.into_iter().flatten().flatten().flatten());
+        items.map(|item| item.json.len()).sum()
     }
 }
 

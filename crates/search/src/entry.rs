@@ -133,10 +133,10 @@ impl ServerEntry {
         vocabulary: &RwLock<Vocabulary>,
     ) -> Self {
         let mut vocabulary = vocabulary.write().unwrap_or_else(PoisonError::into_inner);
-        let items = inventory.map(|one| &*one.tools).unwrap_or_default();
+        let items = inventory.into_iter().flat_map(|one| one.all_tools());
         let mut tool_words = Vec::new();
         let tool = |item| ToolEntry::make(item, &mut vocabulary, &mut tool_words);
-        let tools: Box<[_]> = items.iter().map(tool).collect();
+        let tools: Box<[_]> = items.map(tool).collect();
         tool_words.shrink_to_fit();
         let path = server.path.as_str();
         let title = |builder: Builder<'_>| builder.field(PATH, [path]).field(NAME, [&*server.name]).build();

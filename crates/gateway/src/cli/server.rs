@@ -135,6 +135,9 @@ pub(super) struct Deployment {
     /// The day it goes away: 2027-01-31
     #[arg(long, value_name = "DAY")]
     sunset: Option<String>,
+    /// Speak with the backend in this era only: legacy or modern; auto goes by what it speaks
+    #[arg(long, value_name = "ERA")]
+    pinned_era: Option<String>,
     /// File with a bearer token for the backend
     #[arg(long, value_name = "FILE")]
     bearer_file: Option<PathBuf>,
@@ -231,6 +234,7 @@ impl Deployment {
         insert(body, "description", self.description);
         insert(body, "status", self.status);
         insert(body, "sunset_date", self.sunset);
+        insert(body, "pinned_era", self.pinned_era);
         if let Some(file) = self.bearer_file {
             body.insert("auth_scheme".into(), "bearer".into());
             body.insert("auth_credential".into(), secret(&file)?.into());

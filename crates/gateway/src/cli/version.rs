@@ -97,6 +97,7 @@ impl Action {
                     ("ACTIVE", "is_default"),
                     ("STATUS", "status"),
                     ("SUNSET", "sunset_date"),
+                    ("ERA", "protocol_era"),
                     ("REPORTS", "mcp_server_version"),
                     ("BACKEND", "proxy_pass_url"),
                 ];

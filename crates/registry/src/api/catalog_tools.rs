@@ -93,7 +93,7 @@ async fn list(
         if !is_shown || only.as_ref().is_some_and(|path| *path != server.path) || !caller.may_find(server) {
             continue;
         }
-        let tools = catalog.inventory(&server.path, &server.active().label).map(|one| &one.tools);
+        let tools = catalog.inventory(&server.path, &server.active().label).map(|one| one.all_tools());
         for tool in tools.into_iter().flatten() {
             if query.is_empty() || is_match(tool, &query) {
                 found.push((server, tool));

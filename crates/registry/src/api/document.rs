@@ -89,11 +89,11 @@ pub(crate) struct Document {
     num_resources: usize,
     /// Average of the ratings; 0 without any.
     num_stars: f64,
-    /// `legacy` or `modern`, as learnt; absent before the first read.
+    /// `legacy`, `modern` or `both`, as learnt; absent before the first read.
     protocol_era: Option<&'static str>,
-    /// The era an operator pinned.
+    /// The era an operator pinned: `legacy` or `modern`.
     pinned_era: Option<&'static str>,
-    /// The protocol revision its backend speaks.
+    /// The protocol revision its backend speaks; of one that speaks both eras the newer.
     protocol_version: Option<String>,
     /// The version the running software reports.
     mcp_server_version: Option<String>,
@@ -169,12 +169,12 @@ impl Document {
             required_scopes: server.required_scopes.iter().map(ToString::to_string).collect(),
             is_enabled: server.is_enabled,
             strict_versions: server.strict_versions || registry.parts.settings.strict_versions,
-            num_tools: inventory.map_or(0, |one| one.tools.len()),
+            num_tools: inventory.map_or(0, |one| one.all_tools().count()),
             num_prompts: inventory.map_or(0, |one| one.prompts.len()),
             num_resources: inventory.map_or(0, |one| one.resources.len() + one.templates.len()),
             num_stars: catalog.stars(&Rated::Server(server.path.clone())),
-            protocol_era: inventory.map(|one| era(one.era)),
-            pinned_era: version.endpoint.pinned_era.map(era),
+            protocol_era: inventory.map(|one| one.eras().as_str()),
+            pinned_era: version.endpoint.pinned_era.map(Era::as_str),
             protocol_version: inventory.map(|one| one.protocol_version.clone()),
             mcp_server_version: reported.version,
             mcp_server_version_previous: reported.previous,
@@ -190,13 +190,6 @@ impl Document {
 
 fn id(path: &ServerPath, label: &VersionLabel, is_active: bool) -> String {
     if is_active { path.to_string() } else { format!("{path}:{label}") }
-}
-
-fn era(era: Era) -> &'static str {
-    match era {
-        Era::Legacy => "legacy",
-        Era::Modern => "modern",
-    }
 }
 
 /// Writes a point in time: `2026-01-10T00:00:00Z`.

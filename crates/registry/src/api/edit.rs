@@ -6,7 +6,7 @@ mod credential;
 use std::sync::Arc;
 
 use catalog::access::Scope;
-use catalog::endpoint::{Endpoint, Era};
+use catalog::endpoint::{Endpoint, Era, Eras};
 use catalog::error::Invalid;
 use catalog::name::VersionLabel;
 use catalog::server::{Server, Status, Version, Visibility};
@@ -216,15 +216,20 @@ fn read_day(fields: &mut Fields, name: &str) -> Option<Option<String>> {
     }
 }
 
+/// Reads the era a version is pinned to. Registrations name it `protocol_era` too, which in answers is what was learnt;
+/// so where both are given, it is only what they were answered with.
 fn read_era(fields: &mut Fields) -> Option<Option<Era>> {
-    let Some(text) = fields.nullable_text("protocol_era", MAX_TEXT_BYTES)? else { return Some(None) };
-    match text.as_str() {
-        "auto" => Some(None),
-        "legacy" => Some(Some(Era::Legacy)),
-        "modern" => Some(Some(Era::Modern)),
-        other => {
-            fields.fault("protocol_era", format!("{other:?} is none of auto, legacy, modern"));
-            None
-        }
+    let learnt = era_of(fields, "protocol_era", &["auto", Eras::Both.as_str()]);
+    era_of(fields, "pinned_era", &["auto"]).or(learnt)
+}
+
+/// Reads an era; the words of `none`, and `null`, stand for no pin.
+fn era_of(fields: &mut Fields, name: &str, none: &[&str]) -> Option<Option<Era>> {
+    let Some(text) = fields.nullable_text(name, MAX_TEXT_BYTES)? else { return Some(None) };
+    let era = Era::parse(&text);
+    if era.is_none() && !none.contains(&text.as_str()) {
+        fields.fault(name, format!("{text:?} is none of auto, legacy, modern"));
+        return None;
     }
+    Some(era)
 }

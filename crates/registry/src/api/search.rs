@@ -242,7 +242,7 @@ impl ServerHit {
             server_name: server.name.clone(),
             description: active.description.clone(),
             tags: server.tags.clone(),
-            num_tools: found.inventory.as_ref().map_or(0, |one| one.tools.len()),
+            num_tools: found.inventory.as_ref().map_or(0, |one| one.all_tools().count()),
             is_enabled: server.is_enabled,
             version: active.label.to_string(),
             relevance_score: score(found.relevance),

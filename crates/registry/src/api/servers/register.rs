@@ -25,7 +25,7 @@ use crate::api::fields::Fields;
 use crate::api::tagged::Tagged;
 
 /// Members that are not read and may be there all the same: answers have them, or the registrations of the original.
-const FOR_OTHERS: [&str; 49] = [
+const FOR_OTHERS: [&str; 48] = [
     "active_version_id",
     "auth_provider",
     "custom_headers",
@@ -58,7 +58,6 @@ const FOR_OTHERS: [&str; 49] = [
     "num_tools",
     "original_id",
     "other_version_ids",
-    "pinned_era",
     "protocol_version",
     "provider_organization",
     "provider_url",
@@ -119,7 +118,9 @@ pub(crate) struct Registration {
     auth_header_name: Option<String>,
     /// More headers for its backend, `{"X-Team": "blue"}`.
     headers: Option<std::collections::BTreeMap<String, String>>,
-    /// `auto`, `legacy` or `modern`.
+    /// `legacy` or `modern` speaks with its backend in that era only; `auto` goes by what the backend speaks.
+    pinned_era: Option<String>,
+    /// The same as `pinned_era`, which counts where both are given.
     protocol_era: Option<String>,
     /// Must hold `streamable-http`, for a command `stdio`, where given.
     supported_transports: Option<Vec<String>>,

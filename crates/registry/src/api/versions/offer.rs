@@ -82,8 +82,8 @@ async fn tools(
     };
     let inventory = catalog.inventory(&path, &version.label);
     let tools: Vec<_> =
-        inventory.iter().flat_map(|one| &one.tools).filter_map(|tool| described(tool, &path)).collect();
-    let unusable = inventory.iter().flat_map(|one| &one.tools);
+        inventory.iter().flat_map(|one| one.all_tools()).filter_map(|tool| described(tool, &path)).collect();
+    let unusable = inventory.iter().flat_map(|one| one.all_tools());
     let unusable = unusable
         .filter_map(|tool| unfit(tool).map(|reason| UnusableTool { name: tool.name.to_string(), reason }));
     Ok(Json(ToolList {
