@@ -17,6 +17,8 @@ pub struct Tool {
     pub definition: Value,
     /// What a call does.
     pub behaviour: Behaviour,
+    /// Lists it to clients of one era only: the modern one, or the other.
+    pub only_modern: Option<bool>,
 }
 
 /// What a tool does when called. In brackets the arguments it heeds, each with a default.
@@ -65,12 +67,18 @@ impl Tool {
             "annotations": { "readOnlyHint": true },
             "_meta": { "example.com/kept": { "by": name } },
         });
-        Self { definition, behaviour: Behaviour::named(name) }
+        Self { definition, behaviour: Behaviour::named(name), only_modern: None }
     }
 
     /// Replaces what it does.
     pub fn behaves(mut self, behaviour: Behaviour) -> Self {
         self.behaviour = behaviour;
+        self
+    }
+
+    /// Lists it to clients of one era only.
+    pub fn only_for(mut self, is_modern: bool) -> Self {
+        self.only_modern = Some(is_modern);
         self
     }
 

@@ -1,5 +1,6 @@
 //! Clients and backends of different eras: 2026-07-28 on one side, the sessions of before on the other.
 
+mod both_eras;
 mod legacy_clients;
 mod modern_clients;
 mod modern_requests;

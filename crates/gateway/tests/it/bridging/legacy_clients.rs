@@ -23,7 +23,9 @@ async fn the_client_is_greeted_for_the_backend() {
         assert!(client.session.is_some());
         assert_eq!(client.request("ping", json!({})).await.result().await, json!({}));
     }
-    assert!(stage.new.asked("initialize").is_empty(), "it knows no such thing");
+    for asked in stage.new.asked("initialize") {
+        assert_eq!(asked.params()["clientInfo"]["name"], "switchyard", "only to learn whether it knows it");
+    }
 }
 
 #[tokio::test]
