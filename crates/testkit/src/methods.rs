@@ -9,9 +9,8 @@ use crate::tool::Tool;
 /// Answers a method that needs nothing but the script; `None` for any other.
 pub(crate) fn answer(script: &Script, call: &Call) -> Option<End> {
     let is_listed = |tool: &&Tool| tool.only_modern.is_none_or(|modern| modern == call.is_modern);
-    let tools = || -> Vec<_> {
-        script.tools.iter().filter(is_listed).map(|tool| tool.definition.clone()).collect()
-    };
+    let tools =
+        || -> Vec<_> { script.tools.iter().filter(is_listed).map(|tool| tool.definition.clone()).collect() };
     Some(match call.method.as_str() {
         "tools/list" => list(script, call, "tools", &tools()),
         "prompts/list" => list(script, call, "prompts", &script.prompts),

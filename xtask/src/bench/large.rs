@@ -173,6 +173,7 @@ fn inventory(now: Timestamp) -> Inventory {
     let tool = |number| Item { name: format!("tool_{number:02}").into(), json: backend::tool(number).into() };
     Inventory {
         era: Era::Legacy,
+        legacy: None,
         protocol_version: "2025-06-18".to_owned(),
         server_info: r#"{"name":"bench","version":"1.0.0"}"#.into(),
         capabilities: r#"{"tools":{}}"#.into(),

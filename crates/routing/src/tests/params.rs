@@ -26,7 +26,9 @@ fn marks_follow_aliases_and_pins() {
     world.compose("dev", rows.into());
     let table = world.table();
     let target = table.virtual_server("dev").unwrap();
-    let header = |name: &str| target.face(Era::Legacy).tool(name).unwrap().marks.as_ref().map(|marks| marks[0].header.as_str());
+    let header = |name: &str| {
+        target.face(Era::Legacy).tool(name).unwrap().marks.as_ref().map(|marks| marks[0].header.as_str())
+    };
     assert_eq!(header("plain"), None);
     assert_eq!(header("there"), Some("mcp-param-region"));
     assert_eq!(header("then"), Some("mcp-param-zone"));
@@ -51,7 +53,9 @@ fn tools_nobody_may_use_are_left_out_with_the_reason() {
     world.compose("dev", vec![row("plain", "/a"), aliased("bad", "/a", "worse")]);
     let Compiled { table, left_out } = world.compile();
     let target = table.virtual_server("dev").unwrap();
-    assert!(target.face(Era::Legacy).tool("worse").is_none() && target.face(Era::Legacy).tool("plain").is_some());
+    assert!(
+        target.face(Era::Legacy).tool("worse").is_none() && target.face(Era::Legacy).tool("plain").is_some()
+    );
     assert_eq!(target.missing, ["worse"]);
     let reason = r#"x-mcp-header of "a" is "", which cannot name a header"#.to_owned();
     assert_eq!(left_out, [LeftOut { what: "/virtual/dev: worse of /a".into(), reason }]);

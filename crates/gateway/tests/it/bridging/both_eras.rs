@@ -19,8 +19,10 @@ const WAYS: [&str; 2] = ["/dual", "/virtual/all"];
 
 impl Stage {
     async fn start() -> Self {
-        let tools = [Tool::new("echo"), Tool::new("older").only_for(false), Tool::new("newer").only_for(true)];
-        let dual = DualBackend::start("dual").tools(tools).tool("ask").prompt("review").version("1.4.0").await;
+        let tools =
+            [Tool::new("echo"), Tool::new("older").only_for(false), Tool::new("newer").only_for(true)];
+        let dual =
+            DualBackend::start("dual").tools(tools).tool("ask").prompt("review").version("1.4.0").await;
         let app = App::start().await;
         app.serve("/dual", &dual.url()).await;
         let rows = ["echo", "older", "newer", "ask"].map(|tool| row(tool, "/dual", ""));
@@ -105,7 +107,10 @@ async fn a_pinned_era_serves_all_clients() {
         assert_eq!((&shown["pinned_era"], &shown["protocol_era"]), (&json!(era), &json!(era)));
         for path in WAYS {
             let (legacy, modern) = (stage.legacy(path).await, stage.modern(path));
-            assert_eq!((legacy.tools().await, modern.tools().await), (tools.map(String::from).to_vec(), tools.map(String::from).to_vec()));
+            assert_eq!(
+                (legacy.tools().await, modern.tools().await),
+                (tools.map(String::from).to_vec(), tools.map(String::from).to_vec())
+            );
             assert_eq!(stage.era_of_call(&legacy).await, era, "{path}");
             assert_eq!(stage.era_of_call(&modern).await, era, "{path}");
         }
@@ -116,7 +121,8 @@ async fn a_pinned_era_serves_all_clients() {
     }
     stage.app.refresh("/dual").await;
     assert_eq!(stage.version().await["protocol_era"], "both");
-    let refused = stage.app.admin().send("PATCH /api/servers/dual/versions/v1.0.0", json!({ "pinned_era": "both" }));
+    let refused =
+        stage.app.admin().send("PATCH /api/servers/dual/versions/v1.0.0", json!({ "pinned_era": "both" }));
     refused.await.expect(422);
 }
 
@@ -124,7 +130,8 @@ async fn a_pinned_era_serves_all_clients() {
 async fn an_era_is_pinned_at_registration_and_by_the_command_line() {
     let old = LegacyBackend::start("old").tool("echo").await;
     let app = App::start().await;
-    let body = json!({ "path": "/old", "proxy_pass_url": old.url(), "pinned_era": "legacy", "is_enabled": true });
+    let body =
+        json!({ "path": "/old", "proxy_pass_url": old.url(), "pinned_era": "legacy", "is_enabled": true });
     let registered = app.admin().send("POST /api/servers/register", body).await.expect(201);
     assert_eq!((&registered["pinned_era"], &registered["warnings"]), (&json!("legacy"), &Value::Null));
     app.refresh("/old").await;
@@ -146,7 +153,11 @@ async fn what_contradicts_the_era_is_learnt_and_sessions_stay_in_theirs() {
     stage.dual.reply("initialize", testkit::Reply::new(404, "text/plain", "gone"));
     stage.app.refresh("/dual").await;
     assert_eq!(stage.version().await["protocol_era"], "modern");
-    assert_eq!(of_older.request("tools/list", json!({})).await.status, 404, "its session was of the other era");
+    assert_eq!(
+        of_older.request("tools/list", json!({})).await.status,
+        404,
+        "its session was of the other era"
+    );
     let of_newer = stage.legacy("/dual").await;
     assert_eq!(stage.era_of_call(&of_newer).await, "modern");
     assert_eq!(stage.era_of_call(&in_virtual).await, "modern");
