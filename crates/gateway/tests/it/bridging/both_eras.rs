@@ -1,6 +1,7 @@
 //! Backends that speak both eras: each client is served in its own, and an operator may pin one.
 
 use serde_json::{Value, json};
+use testkit::script::Reply;
 use testkit::{Client, DualBackend, LegacyBackend, Tool};
 
 use crate::app::App;
@@ -121,9 +122,8 @@ async fn a_pinned_era_serves_all_clients() {
     }
     stage.app.refresh("/dual").await;
     assert_eq!(stage.version().await["protocol_era"], "both");
-    let refused =
-        stage.app.admin().send("PATCH /api/servers/dual/versions/v1.0.0", json!({ "pinned_era": "both" }));
-    refused.await.expect(422);
+    let (admin, edit) = (stage.app.admin(), json!({ "pinned_era": "both" }));
+    admin.send("PATCH /api/servers/dual/versions/v1.0.0", edit).await.expect(422);
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn what_contradicts_the_era_is_learnt_and_sessions_stay_in_theirs() {
     let stage = Stage::start().await;
     let of_older = stage.legacy("/dual").await;
     let in_virtual = stage.legacy("/virtual/all").await;
-    stage.dual.reply("initialize", testkit::Reply::new(404, "text/plain", "gone"));
+    stage.dual.reply("initialize", Reply::new(404, "text/plain", "gone"));
     stage.app.refresh("/dual").await;
     assert_eq!(stage.version().await["protocol_era"], "modern");
     assert_eq!(
@@ -170,7 +170,7 @@ async fn what_contradicts_the_era_is_learnt_and_sessions_stay_in_theirs() {
     assert_eq!(stage.era_of_call(&stage.legacy("/dual").await).await, "legacy");
     assert_eq!(stage.era_of_call(&in_virtual).await, "legacy");
     assert_eq!(in_virtual.tools().await, ["echo", "older", "ask"]);
-    stage.dual.reply("initialize", testkit::Reply::new(503, "text/plain", "later"));
+    stage.dual.reply("initialize", Reply::new(503, "text/plain", "later"));
     let refreshed = stage.app.admin().send("POST /api/servers/dual/refresh", json!({})).await;
     assert_eq!(refreshed.status, 502, "no verdict on the older era");
     assert_eq!(stage.version().await["protocol_era"], "both", "what was known stays");
