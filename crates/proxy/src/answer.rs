@@ -6,6 +6,7 @@ use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, response};
 use http_body::Body as _;
 use http_body_util::BodyExt;
+use mcp::era::Revision;
 use mcp::error::{code, error_body};
 use mcp::headers::Accepts;
 use mcp::message::{Kind, Outline, member};
@@ -19,6 +20,7 @@ use crate::lent::Lending;
 use crate::outbound::{Body, MAX_EVENT_BYTES, go_on};
 use crate::parked::{Coming, ParkedCall, Rest};
 use crate::relay::{Dress, Passed, Relay, id};
+use crate::replay::Writing;
 use crate::reply::{self, JSON};
 use crate::sessions::Question;
 use crate::trail::Trail;
@@ -290,13 +292,25 @@ async fn events(back: Back, mut expected: Expected<'_>) -> Result<Response<Body>
         let call = Running { reply, decoder, trail: Trail::default(), hold, relay, open: Vec::new() };
         return Ok(reply::json(StatusCode::OK, last_answer(call, server).await?));
     }
+    let kept = kept(&expected.relay);
     let body = if expected.is_untouched && !expected.relay.rewrites() {
         Body::raw_events(reply, expected.hold, None)
     } else {
         let unanswered = unanswered(expected.id, expected.server);
         Body::relayed_events(reply, expected.hold, expected.relay, decoder, Trail::default(), unanswered)
     };
-    Ok(stream(body))
+    Ok(stream(match kept {
+        Some((kept, has_primer)) => body.kept(kept, has_primer),
+        None => body,
+    }))
+}
+
+/// Begins to keep the stream of a legacy client's call, and says whether it begins with a primer. Other streams are
+/// not ours to keep: on server paths the backend's own ids pass through, and 2026-07-28 has none.
+fn kept(relay: &Relay) -> Option<(Writing, bool)> {
+    let errand = relay.errand.as_ref().filter(|_| matches!(relay.dress, Dress::Same))?;
+    let sealed = &errand.session.sealed;
+    Some((errand.shared.replays.begin(&sealed.id), sealed.revision >= Revision::V2025_11_25))
 }
 
 fn unanswered(id: Option<&[u8]>, server: &str) -> Bytes {

@@ -28,6 +28,7 @@ mod plane;
 mod refusal;
 mod relay;
 mod repair;
+mod replay;
 mod reply;
 mod resume;
 mod rounds;

@@ -1,6 +1,7 @@
 //! The answer on its way to the client, streamed as it comes; keeps what must live until its last byte.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -17,6 +18,7 @@ use crate::forward::{drain, spawn_if_running};
 use crate::hold::Hold;
 use crate::parked::{ParkedCall, Rest};
 use crate::relay::{Passed, Relay};
+use crate::replay::Writing;
 use crate::sessions::Question;
 use crate::trail::{Resuming, Trail};
 
@@ -73,6 +75,8 @@ struct Decoded {
     relay: Relay,
     decoder: sse::Decoder,
     trail: Trail,
+    /// Where the events are kept for a client that comes back for them.
+    kept: Option<Writing>,
     ready: VecDeque<Bytes>,
     has_answered: bool,
     /// Whether the decoder may hold events that were not looked at.
@@ -142,7 +146,8 @@ impl Body {
     ) -> Self {
         // Of a parked call the decoder holds what came behind the question.
         let (ready, has_answered, is_behind) = (VecDeque::new(), false, true);
-        let decoded = Decoded { relay, decoder, trail, ready, has_answered, is_behind, unanswered };
+        let kept = None;
+        let decoded = Decoded { relay, decoder, trail, kept, ready, has_answered, is_behind, unanswered };
         let (silence, farewell) = (Silence::new(), Bytes::new());
         let relay = Some(decoded);
         let events = Events {
@@ -166,6 +171,19 @@ impl Body {
     ) -> Self {
         let (silence, farewell) = (Silence::new(), Bytes::new());
         Self(Inner::Merged(Box::new(Merged { events, tasks, silence, closing, farewell, is_over: false })))
+    }
+
+    /// Gives the events of a stream ids, and keeps them for a client that comes back.
+    pub(crate) fn kept(mut self, kept: Writing, has_primer: bool) -> Self {
+        if let Inner::Events(events) = &mut self.0
+            && let Some(decoded) = &mut events.relay
+        {
+            if has_primer {
+                decoded.ready.push_back(kept.primer());
+            }
+            decoded.kept = Some(kept);
+        }
+        self
     }
 
     /// Ends a backend's stream, which may be silent till then, when `until` resolves.
@@ -379,7 +397,45 @@ impl Events {
     }
 }
 
+impl Events {
+    /// Goes on without the client, who may come back for what it misses.
+    fn run_on(&mut self, patience: Duration) {
+        let Some(is_read) = self.relay.as_ref().and_then(|decoded| Some(decoded.kept.as_ref()?.readers()))
+        else {
+            return;
+        };
+        let mut rest = Self {
+            reply: self.reply.take(),
+            hold: std::mem::take(&mut self.hold),
+            relay: self.relay.take(),
+            is_at_line_end: true,
+            silence: Silence::new(),
+            closing: None,
+            farewell: Bytes::new(),
+            resuming: self.resuming.take(),
+        };
+        spawn_if_running(async move {
+            let mut all = pin!(async { while poll_fn(|cx| rest.poll(cx)).await.is_some() {} });
+            loop {
+                tokio::select! {
+                    () = &mut all => return,
+                    () = tokio::time::sleep(patience) => {
+                        if !is_read() {
+                            return;
+                        }
+                    }
+                }
+            }
+        });
+    }
+}
+
 impl Decoded {
+    /// Says whether the client may come back for the answer.
+    fn is_awaited(&self) -> bool {
+        self.kept.is_some() && !self.has_answered
+    }
+
     /// Looks at the next events and passes on the messages in them.
     fn look(&mut self) -> Taken {
         let mut questions = Vec::new();
@@ -398,15 +454,23 @@ impl Decoded {
             }
             match self.relay.pass(event.data) {
                 Passed::Nothing => {}
-                Passed::Message(data) => self.ready.push_back(sse::encode(&data, None)),
+                Passed::Message(data) => self.ready.push_back(self.event(&data)),
                 Passed::Answer(data) => {
                     self.has_answered = true;
-                    self.ready.push_back(sse::encode(&data, None));
+                    self.ready.push_back(self.event(&data));
                 }
                 Passed::Question { id, question } => questions.push((id, question)),
             }
         }
         if questions.is_empty() { Taken::All } else { Taken::Questions(questions) }
+    }
+
+    /// Makes the event of a message.
+    fn event(&self, message: &[u8]) -> Bytes {
+        match &self.kept {
+            Some(kept) => kept.event(message),
+            None => sse::encode(message, None),
+        }
     }
 
     /// Goes on with a stream that ended before the answer.
@@ -421,7 +485,7 @@ impl Decoded {
     fn finish(&mut self) {
         if !self.has_answered && !self.unanswered.is_empty() {
             self.has_answered = true;
-            self.ready.push_back(sse::encode(&self.unanswered, None));
+            self.ready.push_back(self.event(&self.unanswered));
         }
     }
 }
@@ -464,6 +528,11 @@ impl Drop for Passing {
 
 impl Drop for Events {
     fn drop(&mut self) {
+        if let Some(patience) =
+            self.hold.patience.take_if(|_| self.relay.as_ref().is_some_and(Decoded::is_awaited))
+        {
+            return self.run_on(patience);
+        }
         go_on(self.reply.take(), std::mem::take(&mut self.hold));
     }
 }

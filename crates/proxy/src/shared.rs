@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use crate::flights::Flights;
 use crate::opaque::Opaque;
 use crate::parked::Parked;
+use crate::replay::Replays;
 use crate::seats::Seats;
 use crate::sessions::{self, ClientSession, SessionStore, Sessions};
 
@@ -59,6 +60,7 @@ pub struct Shared {
     pub(crate) sessions: Sessions,
     pub(crate) flights: Arc<Flights>,
     pub(crate) parked: Parked,
+    pub(crate) replays: Replays,
     pub(crate) seats: Seats,
     pub(crate) settings: Settings,
     pub(crate) hint: Hint,
@@ -84,6 +86,7 @@ impl Shared {
             sessions: Sessions::new(store, settings.sessions.clone()),
             flights: Arc::new(Flights::new()),
             parked: Parked::default(),
+            replays: Replays::default(),
             seats: Seats::default(),
             settings,
             hint,
@@ -115,6 +118,7 @@ impl Shared {
     pub fn reap(&self) {
         self.sessions.reap();
         self.parked.reap();
+        self.replays.reap();
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.retain(|_, sessions| {
             sessions.retain(|session| session.strong_count() > 0);
