@@ -14,6 +14,15 @@ use crate::framing::Framing;
 #[error("the body of the request broke off: {0}")]
 pub struct Broken(&'static str);
 
+/// Pieces smaller than this are copied together, as many as the buffer holds: each by itself would keep alive the whole
+/// buffer it was read into, and wake the service.
+const SMALL_PIECE_BYTES: usize = 4 * 1024;
+
+/// How much may stand between the chunks of a body: so many bytes, and so many times what the chunks hold. A chunk of
+/// one byte needs five; extensions that nobody reads may be longer than any body.
+const SPARE_BYTES: u64 = 16 * 1024;
+const SPARE_TIMES: u64 = 16;
+
 /// What the two sides share.
 #[derive(Debug, Default)]
 pub(crate) struct Slot(Mutex<State>);
@@ -33,6 +42,9 @@ pub(crate) struct Feed {
     slot: Arc<Slot>,
     framing: Framing,
     expects_continue: bool,
+    /// Bytes of the body so far, and bytes between its chunks.
+    data: u64,
+    spare: u64,
 }
 
 /// What a feed waits for.
@@ -83,7 +95,7 @@ impl State {
 
 impl Feed {
     pub(crate) fn new(framing: Framing, expects_continue: bool) -> Self {
-        Self { slot: Arc::default(), framing, expects_continue }
+        Self { slot: Arc::default(), framing, expects_continue, data: 0, spare: 0 }
     }
 
     pub(crate) fn slot(&self) -> Arc<Slot> {
@@ -92,7 +104,8 @@ impl Feed {
 
     /// Moves on what the buffer holds of the body, as far as the service asks for it.
     pub(crate) fn poll(&mut self, cx: &Context<'_>, buffer: &mut BytesMut) -> Fed {
-        let mut state = self.slot.lock();
+        let slot = self.slot.clone();
+        let mut state = slot.lock();
         if state.is_over {
             return Fed::Over;
         }
@@ -103,7 +116,7 @@ impl Feed {
         if std::mem::take(&mut self.expects_continue) && buffer.is_empty() {
             return Fed::Continue;
         }
-        match self.framing.take(buffer) {
+        match self.take(buffer) {
             Ok(Some(piece)) => {
                 let is_over = self.framing.is_done();
                 state.put(Some(Ok(piece)), is_over);
@@ -120,6 +133,33 @@ impl Feed {
                 Fed::Over
             }
         }
+    }
+
+    /// Takes the next piece out of the buffer, small ones together.
+    fn take(&mut self, buffer: &mut BytesMut) -> Result<Option<Bytes>, &'static str> {
+        let Some(first) = self.take_one(buffer)? else { return Ok(None) };
+        if first.len() >= SMALL_PIECE_BYTES {
+            return Ok(Some(first));
+        }
+        let mut joined = BytesMut::from(&first[..]);
+        while joined.len() < SMALL_PIECE_BYTES
+            && let Some(more) = self.take_one(buffer)?
+        {
+            joined.extend_from_slice(&more);
+        }
+        Ok(Some(joined.freeze()))
+    }
+
+    fn take_one(&mut self, buffer: &mut BytesMut) -> Result<Option<Bytes>, &'static str> {
+        let before = buffer.len();
+        let piece = self.framing.take(buffer)?;
+        let taken = piece.as_ref().map_or(0, Bytes::len);
+        self.data += taken as u64;
+        self.spare += (before - buffer.len() - taken) as u64;
+        if self.spare > SPARE_BYTES + SPARE_TIMES * self.data {
+            return Err("there is more between the chunks than in them");
+        }
+        Ok(piece)
     }
 
     /// Returns what of the body is still to come. A client that waits for our word may never send it, so that where

@@ -125,7 +125,7 @@ impl Lines {
 }
 
 /// Takes the optional white space of HTTP off both ends: blanks and tabs, nothing else.
-pub(crate) fn trim(mut value: &[u8]) -> &[u8] {
+fn trim(mut value: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
         value = rest;
     }

@@ -3,8 +3,6 @@
 use bytes::{Bytes, BytesMut};
 use memchr::memchr;
 
-use crate::fields::trim;
-
 /// Longest line that gives a chunk's size, extensions included.
 const MAX_SIZE_LINE_BYTES: usize = 1024;
 
@@ -149,12 +147,17 @@ fn take_line(buffer: &mut BytesMut, limit: usize) -> Result<Option<BytesMut>, &'
         return Err("a line between chunks does not end with CR LF");
     }
     line.truncate(end - 1);
+    if line.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
+        return Err("a line between chunks holds a control character");
+    }
     Ok(Some(line))
 }
 
 fn size(line: &[u8]) -> Result<u64, &'static str> {
     let digits = line.split(|byte| *byte == b';').next().unwrap_or_default();
-    let digits = trim(digits);
+    // Some servers put blanks behind the size, none before it.
+    let end = digits.iter().rposition(|byte| !matches!(byte, b' ' | b'\t')).map_or(0, |last| last + 1);
+    let digits = &digits[..end];
     let is_hex = !digits.is_empty() && digits.len() <= 16 && digits.iter().all(u8::is_ascii_hexdigit);
     let digits = std::str::from_utf8(digits).ok().filter(|_| is_hex);
     digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()).ok_or("a chunk's size is no number")

@@ -60,7 +60,7 @@ impl Outgoing {
             None if asked.version == Version::HTTP_11 => Delimited::Chunked,
             None => Delimited::ByClose,
         };
-        let keeps_alive = asked.keeps_alive && delimited != Delimited::ByClose;
+        let mut keeps_alive = asked.keeps_alive && delimited != Delimited::ByClose;
         let out = &mut self.copied;
         out.extend_from_slice(b"HTTP/1.1 ");
         out.extend_from_slice(head.status.as_str().as_bytes());
@@ -69,7 +69,12 @@ impl Outgoing {
         out.extend_from_slice(b"\r\n");
         for (name, value) in &head.headers {
             let is_ours = match *name {
-                CONNECTION | TRANSFER_ENCODING => true,
+                CONNECTION => {
+                    // Whoever made the answer may want it to be the last.
+                    keeps_alive &= !value.as_bytes().eq_ignore_ascii_case(b"close");
+                    true
+                }
+                TRANSFER_ENCODING => true,
                 // The answer to HEAD says how long the body would be.
                 CONTENT_LENGTH => is_empty || asked.method != Method::HEAD,
                 _ => false,

@@ -30,10 +30,11 @@ const MAX_READ_BYTES: usize = 128 * 1024;
 /// Most bytes that are read ahead of what is being served; a client that sends more waits.
 const MAX_AHEAD_BYTES: usize = 64 * 1024;
 
-/// How long, and how much, a client may go on sending what nobody will read. Were its connection closed at once, the
-/// system would throw away the answer with the rest.
-const LINGER: Duration = Duration::from_secs(2);
-const LINGER_BYTES: usize = 4 * 1024 * 1024;
+/// How long, how silently, and how much a client may go on sending what nobody will read. Were its connection closed
+/// at once, the system would throw away what of the answer is still on its way.
+const LINGER: Duration = Duration::from_secs(10);
+const LINGER_SILENT: Duration = Duration::from_secs(2);
+const LINGER_BYTES: usize = 64 * 1024 * 1024;
 
 /// How long a client may take.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +67,8 @@ struct Connection<IO> {
     /// What was read and not yet taken.
     buffer: BytesMut,
     read_bytes: usize,
+    /// Whether the buffer grew beyond what an idle connection may keep.
+    is_large: bool,
     outgoing: Outgoing,
     /// What of the last request's body nobody read.
     unread: Framing,
@@ -98,7 +101,8 @@ where
     B: http_body::Body<Data = Bytes, Error: std::fmt::Display>,
 {
     let (outgoing, unread) = (Outgoing::default(), Framing::Done);
-    let mut connection = Connection { io, buffer: begun, read_bytes: READ_BYTES, outgoing, unread };
+    let (read_bytes, is_large) = (READ_BYTES, false);
+    let mut connection = Connection { io, buffer: begun, read_bytes, is_large, outgoing, unread };
     let mut closing = Closing { signal: pin!(closing), is_set: false };
     let mut timer = pin!(tokio::time::sleep(patience.first_head));
     let mut reader = Reader::default();
@@ -122,7 +126,7 @@ where
         let keeps_alive = keeps_alive && connection.can_skip() && !is_closing;
         let asked = Asked { method: &asked.0, version: asked.1, keeps_alive };
         if !connection.answer(response, &asked).await? {
-            return if connection.unread.is_done() { Ok(()) } else { connection.linger().await };
+            return connection.linger().await;
         }
         connection.slim();
         timer.as_mut().reset(Instant::now() + patience.next_head);
@@ -182,7 +186,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
 
     /// Lets go of room that a large request took.
     fn slim(&mut self) {
-        if self.read_bytes > READ_BYTES {
+        if std::mem::take(&mut self.is_large) {
             self.read_bytes = READ_BYTES;
             self.buffer = std::mem::take(&mut self.buffer).as_ref().into();
         }
@@ -245,9 +249,10 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
         let (mut delimited, keeps_alive) = self.outgoing.head(&head, body.size_hint().exact(), asked);
         let mut body = pin!(body);
         let mut is_over = delimited == Delimited::Absent;
+        let mut broken = None;
         poll_fn(|cx| {
             loop {
-                while !is_over && self.outgoing.has_room() {
+                while !is_over && broken.is_none() && self.outgoing.has_room() {
                     let fits = match body.as_mut().poll_frame(cx) {
                         Poll::Pending => break,
                         Poll::Ready(None) => {
@@ -256,19 +261,25 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
                         }
                         Poll::Ready(Some(Ok(frame))) => {
                             // Trailers are for HTTP/2.
-                            frame.into_data().is_ok_and(|piece| self.outgoing.piece(piece, &mut delimited))
+                            match frame.into_data() {
+                                Ok(piece) => self.outgoing.piece(piece, &mut delimited),
+                                Err(_trailers) => true,
+                            }
                         }
                         Poll::Ready(Some(Err(error))) => {
-                            return Poll::Ready(Err(Error::Answer(error.to_string())));
+                            broken = Some(error.to_string());
+                            break;
                         }
                     };
                     if !fits {
-                        let reason = "it is not as long as it said";
-                        return Poll::Ready(Err(Error::Answer(reason.into())));
+                        broken = Some("it is not as long as it said".into());
                     }
                 }
+                // What came before the body broke off is the client's.
                 if !self.outgoing.is_empty() {
                     ready!(self.outgoing.poll_write(cx, &mut self.io))?;
+                } else if let Some(reason) = broken.take() {
+                    return Poll::Ready(Err(Error::Answer(reason)));
                 } else if is_over {
                     return Poll::Ready(Ok(()));
                 } else {
@@ -299,15 +310,20 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
 
     /// Ends the sending side, and reads for a while what the client still sends.
     async fn linger(mut self) -> Result<(), Error> {
-        let read = async {
-            self.io.shutdown().await?;
-            let mut rest = (&mut self.io).take(LINGER_BYTES as u64);
-            tokio::io::copy(&mut rest, &mut tokio::io::sink()).await
-        };
-        match tokio::time::timeout(LINGER, read).await {
-            Ok(Err(error)) => Err(error.into()),
-            Ok(Ok(_)) | Err(_) => Ok(()),
+        let end = Instant::now() + LINGER;
+        self.io.shutdown().await?;
+        let mut passed_over = 0;
+        while passed_over < LINGER_BYTES {
+            self.buffer.clear();
+            let until = end.min(Instant::now() + LINGER_SILENT);
+            let read = tokio::time::timeout_at(until, poll_fn(|cx| self.poll_fill(cx))).await;
+            match read {
+                Ok(Ok(0)) | Err(_) => break,
+                Ok(Ok(read)) => passed_over += read,
+                Ok(Err(error)) => return Err(error.into()),
+            }
         }
+        Ok(())
     }
 
     /// Reads what there is, at least one byte; 0 where the client closed.
@@ -320,6 +336,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
         if read == room {
             self.read_bytes = (self.read_bytes * 2).min(MAX_READ_BYTES);
         }
+        self.is_large |= self.buffer.len() > READ_BYTES || self.read_bytes > READ_BYTES;
         Poll::Ready(Ok(read))
     }
 }

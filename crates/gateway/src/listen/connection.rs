@@ -87,7 +87,10 @@ pub(super) async fn serve(
         // The worker that could not tell is gone, and with it what runs.
         let _ = closing.wait_for(|closing| *closing).await;
     });
+    let accepted_at = tokio::time::Instant::now();
     let begun = tokio::select! {
+        // Who has sent a request before the program ends gets an answer.
+        biased;
         begun = tokio::time::timeout(FIRST_HEAD, beginning(&mut stream)) => begun,
         () = closing.as_mut() => return,
     };
@@ -97,7 +100,10 @@ pub(super) async fn serve(
         Err(_) => return tracing::debug!("a connection was silent from the start"),
     };
     if !begun.starts_with(PREFACE) {
-        let patience = http1::server::Patience { first_head: FIRST_HEAD, next_head: NEXT_HEAD };
+        let patience = http1::server::Patience {
+            first_head: FIRST_HEAD.saturating_sub(accepted_at.elapsed()),
+            next_head: NEXT_HEAD,
+        };
         let service = |request: Request<http1::body::Body>| planes.answer(request.map(Incoming::One), peer);
         if let Err(error) = http1::server::serve(stream, begun, patience, closing, service).await {
             tracing::debug!(%error, "a connection broke off");

@@ -113,6 +113,13 @@ fn an_answer_is_framed_as_its_client_understands() {
             true,
         ),
         (
+            response(200, &[("connection", "Close")]),
+            Some(0),
+            asked(get, new),
+            "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+            false,
+        ),
+        (
             response(599, &[]),
             Some(0),
             Asked { keeps_alive: false, ..asked(get, new) },

@@ -59,6 +59,8 @@ fn what_others_might_read_otherwise_is_refused() {
         (400, "GET / HTTP/1.1\nHost: a\r\n\r\n"),
         (400, "GET / HTTP/1.1\r\nHost: a\n\r\n"),
         (400, "GET / HTTP/1.1\r\nHost: a\r\n\n"),
+        (400, "GET / HTTP/1.1\rXHost: a\r\n\r\n"),
+        (505, "GET / HTTP/1.0\rX\r\nHost: a\r\n\r\n"),
         (400, "GET /\r\n\r\n"),
         (400, "GET  / HTTP/1.1\r\nHost: a\r\n\r\n"),
         (400, "GET / HTTP/1.1 \r\nHost: a\r\n\r\n"),

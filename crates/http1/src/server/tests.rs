@@ -272,6 +272,48 @@ fn a_stream_goes_out_as_it_comes_and_ends_with_its_client() {
 }
 
 #[test]
+fn what_came_before_a_body_broke_off_is_sent() {
+    run(async {
+        let service = |_: Request<Body>| async {
+            let pieces = [Ok(http_body::Frame::data(Bytes::from("abc"))), Err("the backend closed")];
+            Response::new(StreamBody::new(futures_util::stream::iter(pieces)))
+        };
+        let (mut client, ended) = serving(service, std::future::pending());
+        client.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+        let seen = rest(client).await;
+        assert!(seen.ends_with("\r\n\r\n3\r\nabc\r\n"), "{seen}");
+        assert!(matches!(ended.await.unwrap(), Err(Error::Answer(_))));
+    });
+}
+
+#[test]
+fn chunks_of_a_body_may_not_hide_more_than_they_hold() {
+    run(async {
+        let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let (mut client, _ended) = serving(echo, std::future::pending());
+        let small = "1\r\nx\r\n".repeat(10_000);
+        let (mut read, mut write) = tokio::io::split(client);
+        let sent = format!("{head}{small}0\r\n\r\n");
+        let sending = tokio::task::spawn_local(async move {
+            write.write_all(sent.as_bytes()).await.unwrap();
+            write
+        });
+        let mut seen = Vec::new();
+        while seen.iter().filter(|byte| **byte == b'x').count() < 10_000 {
+            let mut more = vec![0; 4096];
+            let count = read.read(&mut more).await.unwrap();
+            seen.extend_from_slice(&more[..count]);
+        }
+        client = read.unsplit(sending.await.unwrap());
+        let padded = format!("1;{}\r\nx\r\n", "e".repeat(1000)).repeat(40);
+        client.write_all(format!("{head}{padded}").as_bytes()).await.unwrap();
+        let (head, body) = answer(&mut client).await;
+        assert!(body.contains("more between the chunks"), "{body}");
+        assert!(head.contains("connection: close"), "{head}");
+    });
+}
+
+#[test]
 fn closing_lets_what_runs_end_and_closes_what_is_silent() {
     run(async {
         let (close, closed) = oneshot::channel::<()>();
