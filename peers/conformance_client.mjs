@@ -1,11 +1,12 @@
 // A client for the conformance suite's client mode, in which the suite plays the server: puts the gateway in between.
 //
-// Usage: node conformance_client.mjs GATEWAY TOKEN ERA ENDPOINT URL
-// The suite adds URL, where its server listens. ERA is "legacy" or "modern", ENDPOINT "server" or "virtual". Registers
+// Usage: node conformance_client.mjs GATEWAY TOKEN ERA ENDPOINT PIN URL
+// The suite adds URL, where its server listens. ERA is "legacy" or "modern", ENDPOINT "server" or "virtual", PIN the
+// `pinned_era` of the suite's server: "modern", or "auto" for none. Registers
 // URL, then uses everything it offers through the gateway: lists all, calls each tool, reads each resource, gets each
 // prompt, and answers what it is asked. MCP_CONFORMANCE_CONTEXT may name the calls to make instead.
 
-const [gateway, token, era, endpoint, url] = process.argv.slice(2);
+const [gateway, token, era, endpoint, pin, url] = process.argv.slice(2);
 const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? "by-hand";
 const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? "{}");
 
@@ -29,6 +30,7 @@ async function register() {
   const slug = `${scenario}-${process.pid}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   const path = `/${slug}`;
   const server = { path, server_name: slug, version: "v1.0.0", proxy_pass_url: url, is_enabled: true };
+  server.pinned_era = pin;
   await manage("POST", "/api/servers/register", server);
   await manage("POST", `/api/servers${path}/refresh`, {});
   if (endpoint !== "virtual") return gateway + path;
