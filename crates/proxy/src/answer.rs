@@ -1,5 +1,7 @@
 //! A backend's answer turned into the client's.
 
+use std::time::Duration;
+
 use backend::{Held, Reply};
 use bytes::{Bytes, BytesMut};
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
@@ -30,6 +32,10 @@ const MAX_WHOLE_BYTES: usize = 64 * 1024;
 
 /// Largest JSON answer that is read whole because something in it must be replaced.
 const MAX_REWRITTEN_BYTES: usize = 16 * 1024 * 1024;
+
+/// How long the head of a modern client's stream waits for the first event, which may refuse the request and so have
+/// another status. Backends that ask what a client cannot answer do so early.
+const FIRST_EVENT_TIME: Duration = Duration::from_secs(2);
 
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 const NO_TRANSFORM: HeaderValue = HeaderValue::from_static("no-cache, no-transform");
@@ -290,15 +296,19 @@ async fn events(back: Back, mut expected: Expected<'_>) -> Result<Response<Body>
     if !expected.accepts.events {
         let Expected { hold, relay, server, .. } = expected;
         let call = Running { reply, decoder, trail: Trail::default(), hold, relay, open: Vec::new() };
-        return Ok(reply::json(StatusCode::OK, last_answer(call, server).await?));
+        return last_answer(call, server).await;
     }
     let kept = kept(&expected.relay);
-    let body = if expected.is_untouched && !expected.relay.rewrites() {
+    let may_refuse = matches!(expected.relay.dress, Dress::ToModern { .. });
+    let mut body = if expected.is_untouched && !expected.relay.rewrites() {
         Body::raw_events(reply, expected.hold, None)
     } else {
         let unanswered = unanswered(expected.id, expected.server);
         Body::relayed_events(reply, expected.hold, expected.relay, decoder, Trail::default(), unanswered)
     };
+    if may_refuse && let Some(refusal) = body.refusal(FIRST_EVENT_TIME).await {
+        return Ok(reply::json(StatusCode::BAD_REQUEST, refusal));
+    }
     Ok(stream(match kept {
         Some((kept, has_primer)) => body.kept(kept, has_primer),
         None => body,
@@ -335,7 +345,7 @@ pub(crate) async fn of_parked(
     };
     if !accepts.events {
         let call = Running { reply, decoder, trail, hold, relay, open };
-        return Ok(reply::json(StatusCode::OK, last_answer(call, server).await?));
+        return last_answer(call, server).await;
     }
     let unanswered = unanswered(id, server);
     Ok(stream(Body::relayed_events(reply, hold, relay, decoder, trail, unanswered)))
@@ -353,7 +363,7 @@ pub(crate) fn stream(body: Body) -> Response<Body> {
 
 /// Reads a stream until the answer in it, for a client that takes only JSON. Where the backend asks, the call
 /// is parked and the answer is its question.
-async fn last_answer(call: Running, server: &str) -> Result<Bytes, Error> {
+async fn last_answer(call: Running, server: &str) -> Result<Response<Body>, Error> {
     let mut awaited = Awaited(Some(call));
     let unusable = |reason: &str| Error::Unusable { server: server.into(), reason: reason.into() };
     loop {
@@ -369,7 +379,11 @@ async fn last_answer(call: Running, server: &str) -> Result<Bytes, Error> {
             match call.relay.pass(event.data) {
                 Passed::Answer(answer) => {
                     call.hold.complete();
-                    return Ok(answer);
+                    return Ok(reply::json(StatusCode::OK, answer));
+                }
+                Passed::Lacking(error) => {
+                    call.hold.cancel();
+                    return Ok(reply::json(StatusCode::BAD_REQUEST, error));
                 }
                 Passed::Question { id, question } => call.open.push((id, question)),
                 Passed::Nothing | Passed::Message(_) => {}
@@ -378,7 +392,7 @@ async fn last_answer(call: Running, server: &str) -> Result<Bytes, Error> {
         if let Some(errand) = call.relay.errand.clone().filter(|_| !call.open.is_empty()) {
             let Running { reply, decoder, trail, hold, relay, open } = awaited.0.take().expect("still there");
             let call = ParkedCall { rest: Rest::Stream { reply, decoder, trail }, hold, relay, open };
-            return Ok(errand.shared.parked.park(call, &errand.shared.opaque));
+            return Ok(reply::json(StatusCode::OK, errand.shared.parked.park(call, &errand.shared.opaque)));
         }
         let frame = tokio::select! {
             biased;

@@ -54,6 +54,14 @@ impl Hold {
         self.questions = None;
     }
 
+    /// The call ends here: its backend is told where that is a cancellation.
+    pub(crate) fn cancel(&mut self) {
+        if let Some((errand, upstream_id)) = self.cancels.take() {
+            cancel::tell(errand, &upstream_id);
+        }
+        self.complete();
+    }
+
     /// Waits until the backend asks beside the stream of the call; for ever where it has no other way to ask.
     pub(crate) async fn asked(&mut self) -> Vec<Question> {
         poll_fn(|cx| self.poll_asked(cx)).await
@@ -73,8 +81,6 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        if let Some((errand, upstream_id)) = self.cancels.take() {
-            cancel::tell(errand, &upstream_id);
-        }
+        self.cancel();
     }
 }

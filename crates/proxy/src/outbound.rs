@@ -79,6 +79,8 @@ struct Decoded {
     kept: Option<Writing>,
     ready: VecDeque<Bytes>,
     has_answered: bool,
+    /// The first event, where it refuses the request as a whole.
+    refusal: Option<Bytes>,
     /// Whether the decoder may hold events that were not looked at.
     is_behind: bool,
     /// What to say where the backend's stream ends without an answer.
@@ -147,7 +149,17 @@ impl Body {
         // Of a parked call the decoder holds what came behind the question.
         let (ready, has_answered, is_behind) = (VecDeque::new(), false, true);
         let kept = None;
-        let decoded = Decoded { relay, decoder, trail, kept, ready, has_answered, is_behind, unanswered };
+        let decoded = Decoded {
+            relay,
+            decoder,
+            trail,
+            kept,
+            ready,
+            has_answered,
+            refusal: None,
+            is_behind,
+            unanswered,
+        };
         let (silence, farewell) = (Silence::new(), Bytes::new());
         let relay = Some(decoded);
         let events = Events {
@@ -171,6 +183,20 @@ impl Body {
     ) -> Self {
         let (silence, farewell) = (Silence::new(), Bytes::new());
         Self(Inner::Merged(Box::new(Merged { events, tasks, silence, closing, farewell, is_over: false })))
+    }
+
+    /// Waits for the first event, for so long. Returns it where it refuses the request, whose status is then not that of
+    /// a stream.
+    pub(crate) async fn refusal(&mut self, wait: Duration) -> Option<Bytes> {
+        let Inner::Events(events) = &mut self.0 else { return None };
+        let first = tokio::time::timeout(wait, poll_fn(|cx| events.poll(cx))).await;
+        let decoded = events.relay.as_mut()?;
+        if let Ok(Some(Ok(frame))) = first
+            && let Ok(event) = frame.into_data()
+        {
+            decoded.ready.push_front(event);
+        }
+        decoded.refusal.take()
     }
 
     /// Gives the events of a stream ids, and keeps them for a client that comes back.
@@ -341,6 +367,8 @@ impl Events {
 enum Taken {
     All,
     TooLong,
+    /// The client was refused, and the backend need not go on.
+    Refused,
     /// The backend asks, and the client is one that answers with another request.
     Questions(Vec<Question>),
 }
@@ -350,6 +378,10 @@ impl Events {
     fn look(&mut self) {
         let Some(decoded) = &mut self.relay else { return };
         let taken = decoded.look();
+        if matches!(taken, Taken::Refused) {
+            self.hold.cancel();
+            self.reply = None;
+        }
         if decoded.has_answered {
             // What the backend may still send is of no interest, and a client that has its answer cancels
             // nothing when it closes.
@@ -360,7 +392,7 @@ impl Events {
             }
         }
         match taken {
-            Taken::All => {}
+            Taken::All | Taken::Refused => {}
             Taken::TooLong => {
                 self.reply = None;
                 decoded.finish();
@@ -460,6 +492,12 @@ impl Decoded {
                     self.ready.push_back(self.event(&data));
                 }
                 Passed::Question { id, question } => questions.push((id, question)),
+                Passed::Lacking(error) => {
+                    (self.has_answered, self.is_behind) = (true, false);
+                    self.refusal = Some(error.clone()).filter(|_| self.ready.is_empty());
+                    self.ready.push_back(self.event(&error));
+                    return Taken::Refused;
+                }
             }
         }
         if questions.is_empty() { Taken::All } else { Taken::Questions(questions) }

@@ -26,6 +26,8 @@ pub(crate) enum Passed {
     Answer(Bytes),
     /// A question that ends the request: the client answers it with a request of its own (2026-07-28).
     Question { id: Bytes, question: InputRequest },
+    /// The backend asks what the client of the modern era did not declare, so the request ends with this error.
+    Lacking(Bytes),
 }
 
 /// What an answer wears when client and backend are of different eras.
@@ -190,7 +192,7 @@ impl Relay {
             return Passed::Nothing;
         }
         if self.may_ask && matches!(self.dress, Dress::ToModern { .. }) {
-            return self.question(outline, &data, id);
+            return self.question(errand, outline, &data, id);
         }
         let asked = self.may_ask.then(|| self.ask(errand, outline, &data, id)).flatten();
         match asked {
@@ -211,7 +213,21 @@ impl Relay {
 
 impl Relay {
     /// Makes a question of a request, for a client that answers with a request of its own.
-    fn question(&self, outline: &Outline, data: &Bytes, id: Span) -> Passed {
+    fn question(&self, errand: &Arc<Errand>, outline: &Outline, data: &Bytes, id: Span) -> Passed {
+        let capability = match outline.method {
+            Method::Elicit => "elicitation",
+            Method::CreateMessage => "sampling",
+            Method::RootsList => "roots",
+            _ => {
+                let reason = "no client can be asked this";
+                let answer = error_body(Some(id.of(data)), code::METHOD_NOT_FOUND, reason, None);
+                errand.clone().post_aside(answer);
+                return Passed::Nothing;
+            }
+        };
+        if member(errand.session.sealed.capabilities.as_bytes(), capability).is_none() {
+            return Passed::Lacking(self.lacking(capability));
+        }
         let name = outline.method_name.and_then(|span| text(span.of(data))).unwrap_or_default();
         let params = outline.params.map_or(Bytes::from_static(b"{}"), |span| data.slice(span.range()));
         let id = data.slice(id.range());
@@ -219,6 +235,14 @@ impl Relay {
         let key = format!("{QUESTION_PREFIX}{}", String::from_utf8_lossy(&id).trim_matches('"'));
         let question = InputRequest { key, method: outline.method, method_name: name.into_owned(), params };
         Passed::Question { id, question }
+    }
+
+    /// Makes the error that tells a client which capability its request needs.
+    fn lacking(&self, capability: &str) -> Bytes {
+        let id = self.restore.as_ref().map(|restore| &restore.clients[..]);
+        let message = format!("the request needs the client capability {capability}");
+        let data = format!(r#"{{"requiredCapabilities":{{"{capability}":{{}}}}}}"#);
+        error_body(id, code::MISSING_CAPABILITY, &message, Some(&data))
     }
 
     /// Notes a request of a backend and returns it under an id of ours; `None` where too many are open.

@@ -214,7 +214,7 @@ async fn read(
                 Passed::Message(message) => {
                     let _ = sender.send(sse::encode(&message, None)).await;
                 }
-                Passed::Nothing | Passed::Question { .. } => {}
+                Passed::Nothing | Passed::Question { .. } | Passed::Lacking(_) => {}
             }
         }
     }

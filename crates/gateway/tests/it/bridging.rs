@@ -2,6 +2,7 @@
 
 mod both_eras;
 mod legacy_clients;
+mod missing_capability;
 mod modern_clients;
 mod modern_requests;
 mod params;

@@ -215,7 +215,7 @@ impl Stream {
                     source.errand.session.push(&to_legacy(&message, &outline));
                 }
             }
-            Passed::Nothing | Passed::Question { .. } => {}
+            Passed::Nothing | Passed::Question { .. } | Passed::Lacking(_) => {}
         }
         false
     }

@@ -10,6 +10,7 @@ use http::header::ACCEPT;
 use http::{HeaderMap, Method as Verb, StatusCode};
 use http_body_util::BodyExt;
 use mcp::error::{code, error_body};
+use mcp::message::Outline;
 use mcp::method::Method;
 use mcp::sse;
 use routing::version::VersionTarget;
@@ -150,8 +151,13 @@ impl Stream {
         let Some(errand) = self.errand() else { return };
         let dress = Dress::ToModern { method: Method::ToolsCall, caching: None, uri: None, log_level: None };
         let relay = Relay { errand: Some(errand.clone()), dress, ..Relay::untouched() };
-        let Passed::Question { id, question } = relay.pass(message) else { return };
-        if !errand.session.ask_running((id.clone(), question)) {
+        let id = Outline::read(&message).ok().and_then(|outline| Some(message.slice(outline.id?.range())));
+        let is_asked = match relay.pass(message) {
+            Passed::Question { id, question } => errand.session.ask_running((id, question)),
+            Passed::Lacking(_) => false,
+            Passed::Nothing | Passed::Message(_) | Passed::Answer(_) => return,
+        };
+        if let Some(id) = id.filter(|_| !is_asked) {
             let reason = "no call runs whose client could be asked";
             errand.post_aside(error_body(Some(&id), code::METHOD_NOT_FOUND, reason, None));
         }

@@ -20,7 +20,7 @@ fn errand(backend: &Scripted) -> Arc<Errand> {
     let sealed = VirtualSession {
         id: "1".into(),
         revision: Revision::V2025_11_25,
-        capabilities: "{}".into(),
+        capabilities: r#"{"elicitation":{},"roots":{}}"#.into(),
         client_info: "{}".into(),
     };
     let session = plane.shared.sessions.enter("vs-1", sealed, "/virtual/dev", &caller("ann"));
@@ -248,6 +248,12 @@ async fn a_modern_client_is_asked_by_a_question() {
     check(elicit, "4", "ask-4", Method::Elicit, r#"{"message":"Which?"}"#);
     check(r#"{"jsonrpc":"2.0","id":"r","method":"roots/list"}"#, "\"r\"", "ask-r", Method::RootsList, "{}");
     assert!(errand.session.state().asked.is_empty());
+    let sample = r#"{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{}}"#;
+    let Passed::Lacking(error) = relay.pass(bytes(sample)) else { panic!("it did not declare that") };
+    assert!(memchr::memmem::find(&error, br#""data":{"requiredCapabilities":{"sampling":{}}}"#).is_some());
+    let unknown = r#"{"jsonrpc":"2.0","id":6,"method":"vendor/ask"}"#;
+    assert_eq!(relay.pass(bytes(unknown)), Passed::Nothing);
+    backend.until_seen("-32601", 1).await;
     let answer = relay.pass(bytes(ANSWER));
     let dressed = r#"{"jsonrpc":"2.0","id":7,"result":{"content":[],"resultType":"complete"}}"#;
     assert_eq!(answer, Passed::Answer(bytes(dressed)));
