@@ -16,3 +16,4 @@ pub mod param;
 pub mod rewrite;
 pub mod sse;
 pub mod subscription;
+pub mod task;

@@ -188,9 +188,9 @@ async fn long_json(
     expected: Expected<'_>,
 ) -> Result<Response<Body>, Error> {
     let failed = |error: backend::Error| Error::of_backend(expected.server, &error);
-    if let Some(Lending { loan, .. }) = expected.lending {
+    if let Some(lending) = expected.lending {
         begun = beginning(&mut reply, begun, |_| false).await.map_err(failed)?;
-        if loan.may_be_in(&begun) {
+        if lending.may_be_in(&begun) {
             let whole = reply.collect_after(begun, MAX_REWRITTEN_BYTES).await.map_err(failed)?;
             return whole_to_client(status, whole, expected);
         }
@@ -291,7 +291,11 @@ async fn events(back: Back, mut expected: Expected<'_>) -> Result<Response<Body>
             reason: "its stream was cut off".into(),
         });
     };
-    expected.relay.lender = expected.lending.map(Lending::to_lender);
+    let lender = expected.lending.map(Lending::to_lender);
+    if expected.accepts.events && expected.is_untouched && !expected.relay.rewrites() {
+        return Ok(stream(Body::raw_events(reply, expected.hold, lender, None)));
+    }
+    expected.relay.lender = lender;
     let decoder = sse::Decoder::new(MAX_EVENT_BYTES);
     if !expected.accepts.events {
         let Expected { hold, relay, server, .. } = expected;
@@ -300,12 +304,9 @@ async fn events(back: Back, mut expected: Expected<'_>) -> Result<Response<Body>
     }
     let kept = kept(&expected.relay);
     let may_refuse = matches!(expected.relay.dress, Dress::ToModern { .. });
-    let mut body = if expected.is_untouched && !expected.relay.rewrites() {
-        Body::raw_events(reply, expected.hold, None)
-    } else {
-        let unanswered = unanswered(expected.id, expected.server);
-        Body::relayed_events(reply, expected.hold, expected.relay, decoder, Trail::default(), unanswered)
-    };
+    let unanswered = unanswered(expected.id, expected.server);
+    let mut body =
+        Body::relayed_events(reply, expected.hold, expected.relay, decoder, Trail::default(), unanswered);
     if may_refuse && let Some(refusal) = body.refusal(FIRST_EVENT_TIME).await {
         return Ok(reply::json(StatusCode::BAD_REQUEST, refusal));
     }

@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::exchange::{self, Exchange};
 use crate::follow::{self, Listener, Ready};
 use crate::inbound;
+use crate::lent;
 use crate::opaque::DirectSession;
 use crate::outbound::Body;
 use crate::params;
@@ -48,6 +49,8 @@ pub(crate) async fn modern(call: &Call, version: &Arc<VersionTarget>) -> Result<
             Err(call.unknown_method())
         }
         Method::Listen => subscriptions::of_version(call, version).await,
+        // Tasks of one era are not those of another.
+        method if lent::is_about_tasks(method) => Err(call.unknown_method()),
         _ => {
             params::check_for(call, version)?;
             exchange::run(Exchange { call, version: version.clone(), session: None, renamed: None }).await
@@ -69,6 +72,7 @@ pub(crate) async fn legacy(call: &Call, choice: &Choice) -> Result<Response<Body
         (Kind::Request, Method::Subscribe | Method::Unsubscribe) => {
             subscribe::edit(call, &session, &choice.version).await
         }
+        (Kind::Request, method) if lent::is_about_tasks(method) => Err(call.unknown_method()),
         (Kind::Request, _) => {
             let version = choice.version.clone();
             // Of a backend of both eras, the session was begun when it spoke the newer one only.

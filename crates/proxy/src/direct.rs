@@ -1,5 +1,7 @@
 //! A registered server: the version's backend gets the message as it is, and the client the answer.
 
+use std::sync::Arc;
+
 use backend::Outgoing;
 use bytes::Bytes;
 use catalog::access::Principal;
@@ -22,7 +24,7 @@ use crate::flights::Airborne;
 use crate::forward::{self, Back, EVENTS, Patient};
 use crate::hold::Hold;
 use crate::inbound;
-use crate::lent::{self, Lending};
+use crate::lent::{self, Loan};
 use crate::opaque::{DirectSession, Unwrapped};
 use crate::outbound::Body;
 use crate::plane::{Call, Front, Plane};
@@ -34,9 +36,12 @@ use crate::subscriptions;
 ///
 /// What the request shows again decides the version, whatever `choice` was, and `choice` says so then.
 pub(crate) async fn post(call: &Call, choice: &mut Choice) -> Result<Response<Body>, Error> {
-    if choice.session.is_none()
-        && let Some(shown) = lent::shown(call, choice.version.key.path.as_str())?
-    {
+    let is_held = choice.session.is_some();
+    if let Some(shown) = lent::shown(call, choice.version.key.path.as_str(), is_held)? {
+        // No other version knows the session.
+        if is_held && !Arc::ptr_eq(&shown.version, &choice.version) {
+            return Err(Loan::Task.unknown());
+        }
         choice.belongs_to(shown.version.clone());
         // What a modern client shows is opened on its way out, since a virtual server has it there too.
         if call.front == Front::Legacy
@@ -120,9 +125,7 @@ async fn legacy(call: &Call, choice: &Choice) -> Result<Response<Body>, Error> {
         id: call.id().filter(|_| call.outline.kind == Kind::Request),
         hold: Hold::patient(patience, airborne),
         relay: Relay { restore, ..Relay::untouched() },
-        lending: lent::of_answer(Front::Legacy, Era::Legacy, call.outline.method)
-            .filter(|_| choice.session.is_none())
-            .map(|loan| Lending { call, version, loan }),
+        lending: lent::lending(call, version, Era::Legacy, choice.session.is_some()),
         is_untouched: true,
     };
     let mut response = answer::to_client(answer, expected).await?;
@@ -184,7 +187,8 @@ pub(crate) async fn listen(
             // Such a stream is silent for as long as nothing happens.
             reply.set_idle(None);
             let closing = plane.shared.while_allowed(principal, server, Some(&choice.version));
-            Ok(answer::stream(Body::raw_events(reply, Hold::default(), Some(closing))))
+            let lender = lent::of_stream(&plane.shared, &choice.version, principal);
+            Ok(answer::stream(Body::raw_events(reply, Hold::default(), lender, Some(closing))))
         }
         _ if head.status == StatusCode::METHOD_NOT_ALLOWED => {
             Err(Error::MethodNotAllowed { allow: "POST, DELETE" })

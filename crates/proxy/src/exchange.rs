@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::forward::{self, Errand, Patient};
 use crate::hold::Hold;
 use crate::kept::{self, Kept};
-use crate::lent::{self, Lending, Shown};
+use crate::lent::{self, Shown};
 use crate::outbound::Body;
 use crate::params;
 use crate::plane::{Call, Front, Plane};
@@ -55,7 +55,7 @@ pub(crate) struct Renamed {
 /// is as large as its largest branch, and it is moved with every request.
 pub(crate) async fn run(exchange: Exchange<'_>) -> Result<Response<Body>, Error> {
     if exchange.call.front == Front::Modern
-        && let Some(shown) = lent::shown(exchange.call, exchange.version.key.path.as_str())?
+        && let Some(shown) = lent::shown(exchange.call, exchange.version.key.path.as_str(), false)?
     {
         return Box::pin(go_on(exchange, shown)).await;
     }
@@ -142,7 +142,7 @@ async fn in_session(
             dress,
             ..Relay::untouched()
         },
-        lending: lending(call, &version, Era::Legacy),
+        lending: lent::lending(call, &version, Era::Legacy, call.front == Front::Legacy),
         is_untouched: false,
     };
     let Some(patience) = patience else {
@@ -297,19 +297,10 @@ async fn modern_to_modern(exchange: Exchange<'_>) -> Result<Response<Body>, Erro
         id: call.id().filter(|_| call.outline.kind == Kind::Request),
         hold: Hold::default(),
         relay: Relay::untouched(),
-        lending: lending(call, &version, Era::Modern),
+        lending: lent::lending(call, &version, Era::Modern, false),
         is_untouched: true,
     };
     answer::to_client(answer, expected).await
-}
-
-/// Says what is sealed of an answer. A legacy client's session holds its version.
-fn lending<'a>(call: &'a Call, version: &'a Arc<VersionTarget>, back: Era) -> Option<Lending<'a>> {
-    let loan = match call.front {
-        Front::Legacy => None,
-        Front::Modern => lent::of_answer(Front::Modern, back, call.outline.method),
-    };
-    loan.map(|loan| Lending { call, version, loan })
 }
 
 impl Plane {

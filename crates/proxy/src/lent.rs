@@ -1,13 +1,15 @@
-//! What a backend gives a client to be shown to it again, cursors and `requestState`: sealed on its way out together with
+//! What a backend gives a client to be shown to it again, cursors, `requestState` and ids of tasks: sealed on its way out together with
 //! the version that made it, and opened on its way back, which is to that version.
 //!
-//! A legacy session holds its version already, and so what is given in one passes as it is.
+//! A legacy session holds its version already, and so a cursor given in one passes as it is. A task may outlive its
+//! session, and backends take all our callers for one: its id is sealed everywhere.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use catalog::access::Principal;
 use catalog::endpoint::Era;
+use mcp::headers::{NAME, encode_name};
 use mcp::message::{Outline, Span, pick, quote, text};
 use mcp::method::Method;
 use mcp::rewrite::{Edit, splice};
@@ -25,6 +27,8 @@ pub(crate) enum Loan {
     Cursor(Method),
     /// The state of a call that asked for input.
     State,
+    /// The id of a task.
+    Task,
 }
 
 /// What the answer to a request may give, and on whose behalf.
@@ -32,7 +36,16 @@ pub(crate) enum Loan {
 pub(crate) struct Lending<'a> {
     pub(crate) call: &'a Call,
     pub(crate) version: &'a Arc<VersionTarget>,
-    pub(crate) loan: Loan,
+    pub(crate) gives: Gives,
+}
+
+/// What may be in an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gives {
+    /// A cursor or a state.
+    pub(crate) loan: Option<Loan>,
+    /// Ids of tasks besides.
+    pub(crate) tasks: bool,
 }
 
 /// The same for an answer that comes later, in a stream.
@@ -40,7 +53,7 @@ pub(crate) struct Lender {
     shared: Arc<Shared>,
     principal: Arc<Principal>,
     version: Arc<VersionTarget>,
-    loan: Loan,
+    gives: Gives,
 }
 
 /// What a request shows again.
@@ -52,32 +65,96 @@ pub(crate) struct Shown {
     pub(crate) edit: Option<Edit>,
 }
 
-/// Says what an answer may give. `None`: nothing that would have to find its way back.
-pub(crate) fn of_answer(front: Front, back: Era, method: Method) -> Option<Loan> {
+/// Says what of an answer is sealed. `None`: nothing in it would have to find its way back.
+pub(crate) fn lending<'a>(
+    call: &'a Call,
+    version: &'a Arc<VersionTarget>,
+    back: Era,
+    is_held: bool,
+) -> Option<Lending<'a>> {
+    let loan = if is_held { None } else { of_answer(call.front, back, call.outline.method) };
+    let tasks = version.has_tasks && tells_of_tasks(call, back);
+    (loan.is_some() || tasks).then_some(Lending { call, version, gives: Gives { loan, tasks } })
+}
+
+/// Says whether the answer may hold ids of tasks. They do not cross eras.
+fn tells_of_tasks(call: &Call, back: Era) -> bool {
+    match (call.front, back) {
+        (Front::Modern, Era::Modern) => true,
+        // Before 2026-07-28 only a client that asks for a task gets one.
+        (Front::Legacy, Era::Legacy) => is_about_tasks(call.outline.method) || call.param("task").is_some(),
+        _ => false,
+    }
+}
+
+/// Says whether a method is one of tasks.
+pub(crate) fn is_about_tasks(method: Method) -> bool {
+    method == Method::TasksList || names_task(method)
+}
+
+fn names_task(method: Method) -> bool {
+    matches!(method, Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult)
+}
+
+/// Prepares to seal what a stream of notifications tells of tasks, where it may tell of any.
+pub(crate) fn of_stream(
+    shared: &Arc<Shared>,
+    version: &Arc<VersionTarget>,
+    principal: &Principal,
+) -> Option<Box<Lender>> {
+    let gives = Gives { loan: None, tasks: true };
+    let (shared, version, principal) = (shared.clone(), version.clone(), Arc::new(principal.clone()));
+    version.has_tasks.then(|| Box::new(Lender { shared, principal, version, gives }))
+}
+
+fn of_answer(front: Front, back: Era, method: Method) -> Option<Loan> {
     match method {
-        Method::ToolsList | Method::PromptsList | Method::ResourcesList | Method::TemplatesList => {
-            Some(Loan::Cursor(method))
-        }
+        Method::ToolsList
+        | Method::PromptsList
+        | Method::ResourcesList
+        | Method::TemplatesList
+        | Method::TasksList => Some(Loan::Cursor(method)),
         Method::Discover | Method::Listen | Method::Complete => None,
         // A legacy backend's questions are ours to put, and so is the state that goes with them.
         _ => (front == Front::Modern && back == Era::Modern).then_some(Loan::State),
     }
 }
 
-/// Opens what a request shows. `None`: it shows nothing.
+/// Opens what a request shows. `None`: it shows nothing, or in a legacy session, which holds its version, no task.
 ///
 /// What was changed, is another caller's or another list's, or of a version that is gone, is refused.
-pub(crate) fn shown(call: &Call, server: &str) -> Result<Option<Shown>, Error> {
-    let Some((loan, at)) = in_request(call) else { return Ok(None) };
+pub(crate) fn shown(call: &Call, server: &str, is_held: bool) -> Result<Option<Shown>, Error> {
+    let Some((loan, at)) = in_request(call, is_held) else { return Ok(None) };
     let server = call.table.server(server);
     let opened = server.and_then(|server| open(call, server, loan, at));
-    opened.map(Some).ok_or_else(|| loan.unknown())
+    let is_plain = |server: &Arc<ServerTarget>| {
+        let has_tasks = |label| server.version(label).is_some_and(|version| version.has_tasks);
+        loan == Loan::Task && !server.labels().any(has_tasks)
+    };
+    match opened {
+        // What never was sealed is for the backend to refuse.
+        None if server.is_some_and(is_plain) => Ok(None),
+        None => Err(loan.unknown()),
+        shown => Ok(shown),
+    }
 }
 
-fn in_request(call: &Call) -> Option<(Loan, Span)> {
+/// Finds the one of these versions' servers that has the task a request names, and its version.
+pub(crate) fn task_of(call: &Call, versions: &[Arc<VersionTarget>]) -> Result<Shown, Error> {
+    let of = |version: &Arc<VersionTarget>| shown(call, version.key.path.as_str(), true).ok().flatten();
+    versions.iter().find_map(of).ok_or_else(|| Loan::Task.unknown())
+}
+
+fn in_request(call: &Call, is_held: bool) -> Option<(Loan, Span)> {
     let (method, outline) = (call.outline.method, &call.outline);
+    if names_task(method) {
+        return outline.task_id.map(|at| (Loan::Task, at));
+    }
+    if is_held {
+        return None;
+    }
     match of_answer(call.front, Era::Modern, method)? {
-        Loan::State => outline.request_state.map(|at| (Loan::State, at)),
+        Loan::State | Loan::Task => outline.request_state.map(|at| (Loan::State, at)),
         cursor @ Loan::Cursor(_) => outline.cursor.map(|at| (cursor, at)),
     }
 }
@@ -104,7 +181,14 @@ pub(crate) fn as_lent(call: &Call, shown: &Shown, edits: &[Edit]) -> Result<Opti
     let mut edits: Vec<Edit> = edits.iter().chain([edit]).cloned().collect();
     let body = splice(&call.body, &mut edits);
     let outline = Outline::read(&body)?;
-    Ok(Some(Call { body, outline, ..call.clone() }))
+    let mut lent = Call { body, outline, ..call.clone() };
+    if call.front == Front::Modern
+        && names_task(call.outline.method)
+        && let Some(id) = lent.outline.task_id.and_then(|at| text(at.of(&lent.body)))
+    {
+        lent.headers.insert(NAME, encode_name(&id));
+    }
+    Ok(Some(lent))
 }
 
 impl Loan {
@@ -113,12 +197,14 @@ impl Loan {
         match self {
             Self::Cursor(list) => list.as_str(),
             Self::State => "round",
+            Self::Task => "task",
         }
     }
 
-    fn unknown(self) -> Error {
+    pub(crate) fn unknown(self) -> Error {
         let reason = match self {
             Self::Cursor(_) => "the cursor is not of this list; begin it again",
+            Self::Task => "no such task",
             Self::State => "requestState is not of a call that waits; begin the call again",
         };
         Error::InvalidParams(reason.into())
@@ -129,14 +215,8 @@ impl Loan {
         match self {
             Self::Cursor(_) => br#""nextCursor""#,
             Self::State => br#""requestState""#,
+            Self::Task => br#""taskId""#,
         }
-    }
-
-    /// Says by the beginning of a long answer whether all of it must be known. Lists name the next page at their end; an
-    /// answer that asks is short, but for what it asks.
-    pub(crate) fn may_be_in(self, begun: &[u8]) -> bool {
-        let has = |key: &[u8]| memchr::memmem::find(begun, key).is_some();
-        matches!(self, Self::Cursor(_)) || has(self.key()) || has(br#""input_required""#)
     }
 
     /// Finds it in an answer.
@@ -146,6 +226,8 @@ impl Loan {
         let at = Outline::read(answer).ok()?.result?;
         let result = at.of(answer);
         let found = match self {
+            // There may be several, see `mcp::task`.
+            Self::Task => return None,
             Self::Cursor(_) => pick(result, ["nextCursor"])?[0]?,
             Self::State => {
                 let [kind, state] = pick(result, ["resultType", "requestState"])?;
@@ -156,18 +238,43 @@ impl Loan {
         };
         found.of(result).starts_with(b"\"").then(|| found.shifted(at.start))
     }
+}
+
+impl Gives {
+    /// Says by the beginning of a long answer whether all of it must be known. Lists name the next page at their end; an
+    /// answer that asks or names a task is short, but for what it asks.
+    fn may_be_in(self, begun: &[u8]) -> bool {
+        let has = |key: &[u8]| memchr::memmem::find(begun, key).is_some();
+        let has_loan = |loan| match loan {
+            Loan::Cursor(_) => true,
+            loan => has(loan.key()) || has(br#""input_required""#),
+        };
+        self.loan.is_some_and(has_loan) || (self.tasks && has(Loan::Task.key()))
+    }
 
     fn sealed(self, answer: Bytes, shared: &Shared, version: &VersionTarget, principal: &Principal) -> Bytes {
-        let Some(at) = self.find(&answer) else { return answer };
-        let sealed = shared.opaque.lend(self.purpose(), version, at.of(&answer), principal);
-        splice(&answer, &mut [Edit { at, with: quote(&sealed).into() }])
+        let seal = |loan: Loan, at: Span| {
+            let sealed = shared.opaque.lend(loan.purpose(), version, at.of(&answer), principal);
+            Edit { at, with: quote(&sealed).into() }
+        };
+        let mut edits = Vec::new();
+        edits.extend(self.loan.and_then(|loan| Some(seal(loan, loan.find(&answer)?))));
+        if self.tasks {
+            edits.extend(mcp::task::ids(&answer).into_iter().map(|at| seal(Loan::Task, at)));
+        }
+        splice(&answer, &mut edits)
     }
 }
 
 impl Lending<'_> {
     /// Seals what an answer gives.
     pub(crate) fn sealed(&self, answer: Bytes) -> Bytes {
-        self.loan.sealed(answer, &self.call.plane.shared, self.version, &self.call.principal)
+        self.gives.sealed(answer, &self.call.plane.shared, self.version, &self.call.principal)
+    }
+
+    /// Says by the beginning of a long answer whether all of it must be known.
+    pub(crate) fn may_be_in(&self, begun: &[u8]) -> bool {
+        self.gives.may_be_in(begun)
     }
 
     pub(crate) fn to_lender(self) -> Box<Lender> {
@@ -175,7 +282,7 @@ impl Lending<'_> {
             shared: self.call.plane.shared.clone(),
             principal: self.call.principal.clone(),
             version: self.version.clone(),
-            loan: self.loan,
+            gives: self.gives,
         })
     }
 }
@@ -183,7 +290,7 @@ impl Lending<'_> {
 impl Lender {
     /// Seals what an answer gives.
     pub(crate) fn sealed(&self, answer: Bytes) -> Bytes {
-        self.loan.sealed(answer, &self.shared, &self.version, &self.principal)
+        self.gives.sealed(answer, &self.shared, &self.version, &self.principal)
     }
 }
 

@@ -16,6 +16,7 @@ use tokio::time::{Instant, Sleep};
 
 use crate::forward::{drain, spawn_if_running};
 use crate::hold::Hold;
+use crate::lent::Lender;
 use crate::parked::{ParkedCall, Rest};
 use crate::relay::{Passed, Relay};
 use crate::replay::Writing;
@@ -83,6 +84,8 @@ struct Decoded {
     refusal: Option<Bytes>,
     /// Whether the decoder may hold events that were not looked at.
     is_behind: bool,
+    /// Whether every event goes on, byte for byte unless something in it is sealed.
+    is_exact: bool,
     /// What to say where the backend's stream ends without an answer.
     unanswered: Bytes,
 }
@@ -117,17 +120,31 @@ impl Body {
         Self(Inner::Passing(Box::new(Passing { begun, reply: Some(reply), hold })))
     }
 
-    /// Hands an event stream on untouched. With `closing` it ends when the program drains.
+    /// Hands an event stream on untouched, but for what `lender` seals in it. With `closing` it ends when the program
+    /// drains.
     pub(crate) fn raw_events(
         reply: Reply,
         hold: Hold,
+        lender: Option<Box<Lender>>,
         closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     ) -> Self {
         let silence = Silence::new();
+        let relay = lender.map(|lender| Decoded {
+            relay: Relay { lender: Some(lender), ..Relay::untouched() },
+            decoder: sse::Decoder::new(MAX_EVENT_BYTES),
+            trail: Trail::default(),
+            kept: None,
+            ready: VecDeque::new(),
+            has_answered: false,
+            refusal: None,
+            is_behind: false,
+            is_exact: true,
+            unanswered: Bytes::new(),
+        });
         let events = Events {
             reply: Some(reply),
             hold,
-            relay: None,
+            relay,
             is_at_line_end: true,
             silence,
             closing,
@@ -148,16 +165,16 @@ impl Body {
     ) -> Self {
         // Of a parked call the decoder holds what came behind the question.
         let (ready, has_answered, is_behind) = (VecDeque::new(), false, true);
-        let kept = None;
         let decoded = Decoded {
             relay,
             decoder,
             trail,
-            kept,
+            kept: None,
             ready,
             has_answered,
             refusal: None,
             is_behind,
+            is_exact: false,
             unanswered,
         };
         let (silence, farewell) = (Silence::new(), Bytes::new());
@@ -480,6 +497,10 @@ impl Decoded {
                 self.is_behind = false;
                 return Taken::TooLong;
             };
+            if self.is_exact {
+                self.ready.push_back(self.relay.exact(event));
+                continue;
+            }
             self.trail.note(&event);
             if event.data.is_empty() {
                 continue;

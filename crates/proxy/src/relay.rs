@@ -10,6 +10,7 @@ use mcp::error::{code, error_body, result_body};
 use mcp::message::{Kind, Outline, Span, member, text};
 use mcp::method::Method;
 use mcp::rewrite::{Edit, splice};
+use mcp::sse::{Event, encode};
 
 use crate::forward::Errand;
 use crate::lent::Lender;
@@ -77,6 +78,15 @@ pub(crate) struct Relay {
     pub(crate) life: OnceLock<Arc<()>>,
 }
 
+impl Passed {
+    fn sealed_by(self, relay: &Relay) -> Self {
+        match self {
+            Self::Message(data) => Self::Message(relay.sealed(data)),
+            other => other,
+        }
+    }
+}
+
 impl Relay {
     /// Hands on what both sides understand as it is.
     pub(crate) fn untouched() -> Self {
@@ -110,8 +120,8 @@ impl Relay {
         };
         match outline.kind {
             Kind::Response => self.answer(data),
-            Kind::Notification => self.notification(&outline, data),
-            Kind::Request => self.request(&outline, data),
+            Kind::Notification => self.notification(&outline, data).sealed_by(self),
+            Kind::Request => self.request(&outline, data).sealed_by(self),
         }
     }
 
@@ -143,10 +153,23 @@ impl Relay {
             }
             Dress::ToLegacy { method } => bridge::answer_to_legacy(&data, *method),
         };
+        self.sealed(data)
+    }
+
+    fn sealed(&self, data: Bytes) -> Bytes {
         match &self.lender {
             Some(lender) => lender.sealed(data),
             None => data,
         }
+    }
+
+    /// Seals what an event gives and leaves all else of it as it came.
+    pub(crate) fn exact(&self, event: Event) -> Bytes {
+        let sealed = self.sealed(event.data.clone());
+        if sealed == event.data {
+            return event.raw;
+        }
+        encode(&sealed, event.id.as_deref().and_then(|id| std::str::from_utf8(id).ok()))
     }
 
     fn restored(&self, data: Bytes) -> Bytes {

@@ -29,6 +29,8 @@ pub struct VersionTarget {
     /// Tells it from an earlier or later version of the same label, and from itself at another address: what
     /// its backend made (session ids) is good for no other. The same in every process.
     pub identity: u64,
+    /// Whether it may have tasks, also where it was never read.
+    pub has_tasks: bool,
     /// What it was last seen to offer.
     pub inventory: Option<Arc<Inventory>>,
     /// What its tools say of headers; `None` where they say nothing.
@@ -48,6 +50,7 @@ impl VersionTarget {
             deprecation: is_deprecated.then(|| HeaderValue::from_str(&format!("@{since}")).expect("digits")),
             sunset: sunset.filter(|_| is_deprecated),
             identity: identity(version),
+            has_tasks: inventory.as_ref().is_none_or(|inventory| has_tasks(inventory)),
             params: inventory.as_deref().and_then(Params::of),
             inventory,
             source: version.clone(),
@@ -78,6 +81,13 @@ impl VersionTarget {
             && side.instructions == inventory.instructions
     }
 
+    /// Says whether its backend announced tasks to clients of `front`. They are of its own era only: those of one are
+    /// not those of the other.
+    pub fn offers_tasks(&self, front: Era) -> bool {
+        let inventory = self.inventory.as_ref().filter(|_| self.era_toward(front) == front);
+        inventory.is_some_and(|inventory| announces_tasks(inventory, front))
+    }
+
     /// Says whether its backend announced a capability to clients of `front`.
     pub fn offers(&self, front: Era, capability: &str) -> bool {
         self.capability(front, capability).is_some()
@@ -93,6 +103,21 @@ impl VersionTarget {
     fn capability(&self, front: Era, name: &str) -> Option<&[u8]> {
         let capabilities = self.side(front)?.capabilities.as_bytes();
         mcp::message::member(capabilities, name).map(|span| span.of(capabilities))
+    }
+}
+
+/// Says whether a backend announced tasks to clients of any era: those of 2025-11-25, or the extension of 2026-07-28.
+fn has_tasks(inventory: &Inventory) -> bool {
+    [Era::Legacy, Era::Modern].into_iter().any(|era| announces_tasks(inventory, era))
+}
+
+fn announces_tasks(inventory: &Inventory, era: Era) -> bool {
+    let capabilities = inventory.side(era).capabilities.as_bytes();
+    let inside = |object: &[u8], name: &str| mcp::message::member(object, name).is_some();
+    let extensions = mcp::message::member(capabilities, "extensions").map(|at| at.of(capabilities));
+    match era {
+        Era::Legacy => inside(capabilities, "tasks"),
+        Era::Modern => extensions.is_some_and(|known| inside(known, mcp::task::EXTENSION)),
     }
 }
 

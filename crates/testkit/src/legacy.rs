@@ -17,6 +17,7 @@ use crate::record::Seen;
 use crate::script::Script;
 use crate::session::Session;
 use crate::stub::Stub;
+use crate::tasks;
 use crate::wire::{Answer, Body, Broken, Out, error, events, json_answer, pipe, result, status};
 
 /// The older revisions, newest last.
@@ -214,6 +215,9 @@ async fn answer(stub: &Stub, script: &Script, call: &Call) -> End {
         Some(()) => End::Result(json!({})),
         None => End::error(-32000, "not greeted yet"),
     };
+    if let Some(end) = tasks::answer(script, call) {
+        return end;
+    }
     match call.method.as_str() {
         "ping" => End::Result(json!({})),
         "tools/call" => play::play(stub, script, call).await,

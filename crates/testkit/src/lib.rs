@@ -37,6 +37,7 @@ mod state;
 pub mod stdio;
 pub mod steps;
 pub mod stub;
+mod tasks;
 pub mod tool;
 mod wire;
 

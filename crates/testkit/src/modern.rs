@@ -16,6 +16,7 @@ use crate::play;
 use crate::record::Seen;
 use crate::script::Script;
 use crate::stub::Stub;
+use crate::tasks;
 use crate::wire::{Answer, Broken, Out, error, events, json_answer, pipe, result, status};
 
 /// The only revision it speaks.
@@ -79,6 +80,7 @@ fn check(script: &Script, seen: &Seen) -> Result<(), Fault> {
     let name = match seen.method.as_str() {
         "tools/call" | "prompts/get" => params["name"].as_str(),
         "resources/read" => params["uri"].as_str(),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => params["taskId"].as_str(),
         _ => None,
     };
     let wanted = [
@@ -146,13 +148,14 @@ async fn respond(stub: Arc<Stub>, seen: Seen) -> Answer {
 }
 
 async fn answer(stub: &Stub, script: &Script, call: &Call) -> Out {
-    let end = match call.method.as_str() {
-        "server/discover" => End::Result(discover(script)),
-        "tools/call" => play::play(stub, script, call).await,
-        "prompts/get" if script.prompt_steps.contains_key(call.text("name")) => {
+    let end = match (tasks::answer(script, call), call.method.as_str()) {
+        (Some(end), _) => end,
+        (None, "server/discover") => End::Result(discover(script)),
+        (None, "tools/call") => play::play(stub, script, call).await,
+        (None, "prompts/get") if script.prompt_steps.contains_key(call.text("name")) => {
             perform(stub, script, call, &script.prompt_steps[call.text("name")]).await
         }
-        method => {
+        (None, method) => {
             let unknown = || End::error(-32601, format!("method not found: {method}"));
             methods::answer(script, call).unwrap_or_else(unknown)
         }

@@ -23,5 +23,6 @@ mod sessions;
 mod shutdown;
 mod start;
 mod stdio;
+mod tasks;
 mod versions;
 mod virtual_servers;

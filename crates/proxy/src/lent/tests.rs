@@ -21,7 +21,8 @@ fn version(plane: &crate::plane::Plane, label: &str) -> Arc<VersionTarget> {
 /// What the client of `subject` is told by a version.
 fn told(plane: &crate::plane::Plane, subject: &str, label: &str, loan: Loan, answer: &str) -> String {
     let (call, version) = (call(plane, subject, "tools/call", json!({})), version(plane, label));
-    let lending = Lending { call: &call, version: &version, loan };
+    let gives = Gives { loan: Some(loan), tasks: true };
+    let lending = Lending { call: &call, version: &version, gives };
     let sealed = lending.sealed(Bytes::copy_from_slice(answer.as_bytes()));
     assert_eq!(lending.to_lender().sealed(Bytes::from_static(b"{}")), "{}");
     String::from_utf8(sealed.to_vec()).unwrap()
@@ -70,7 +71,7 @@ fn it_is_of_one_caller_one_list_and_one_purpose() {
     let sealed = told(&plane, "ann", "v2", Loan::Cursor(Method::ToolsList), answer);
     let cursor = serde_json::from_str::<Value>(&sealed).unwrap()["result"]["nextCursor"].take();
     let shows = |subject: &str, method: &str, params: &Value| {
-        shown(&call(&plane, subject, method, params.clone()), "/a").map(|shown| shown.unwrap().version)
+        shown(&call(&plane, subject, method, params.clone()), "/a", false).map(|shown| shown.unwrap().version)
     };
     let params = json!({ "cursor": cursor });
     assert_eq!(shows("ann", "tools/list", &params).unwrap().key, version(&plane, "v2").key);
@@ -78,10 +79,10 @@ fn it_is_of_one_caller_one_list_and_one_purpose() {
     assert!(shows("ann", "prompts/list", &params).is_err());
     assert!(shows("ann", "tools/call", &json!({ "requestState": cursor })).is_err());
     assert!(shows("ann", "tools/list", &json!({ "cursor": "n" })).is_err());
-    assert!(shown(&call(&plane, "ann", "tools/list", params), "/b").is_err());
+    assert!(shown(&call(&plane, "ann", "tools/list", params), "/b", false).is_err());
     let nothing = [("tools/list", json!({ "requestState": "x" })), ("tools/call", json!({ "cursor": "x" }))];
     for (method, params) in nothing {
-        assert!(shown(&call(&plane, "ann", method, params), "/a").unwrap().is_none(), "{method}");
+        assert!(shown(&call(&plane, "ann", method, params), "/a", false).unwrap().is_none(), "{method}");
     }
 }
 
@@ -97,7 +98,7 @@ proptest! {
         let sealed = state_of(&told(&plane, "ann", "v2", Loan::State, &answer.to_string()));
         let params = json!({ "name": "echo", "requestState": sealed });
         let again = call(&plane, "ann", "tools/call", params);
-        let found = shown(&again, "/a").unwrap().unwrap();
+        let found = shown(&again, "/a", false).unwrap().unwrap();
         prop_assert_eq!(&found.version.key, &version(&plane, "v2").key);
         let lent = as_lent(&again, &found, &[]).unwrap().unwrap();
         let raw = lent.outline.request_state.unwrap().of(&lent.body);
@@ -109,7 +110,7 @@ proptest! {
         changed.replace_range(at..=at, &with);
         if Some(&*changed) != sealed.as_str() {
             let params = json!({ "name": "echo", "requestState": changed });
-            prop_assert!(shown(&call(&plane, "ann", "tools/call", params), "/a").is_err());
+            prop_assert!(shown(&call(&plane, "ann", "tools/call", params), "/a", false).is_err());
         }
     }
 }

@@ -72,7 +72,7 @@ fn relayed(reply: Reply, hold: Hold, restore: Option<RestoreId>) -> Body {
 #[tokio::test]
 async fn an_untouched_stream_keeps_every_byte() {
     let (reply, mut wire) = open_reply().await;
-    let mut body = Body::raw_events(reply, Hold::default(), None);
+    let mut body = Body::raw_events(reply, Hold::default(), None, None);
     let text = "\u{feff}id: 1\r\nretry: 3000\r\nevent: x\r\ndata: {\"a\":\r\ndata: 1}\r\n\r\n: comment\n\ndata:\u{e9}\n\nhalf";
     for piece in text.as_bytes().chunks(7) {
         wire.write_all(piece).await.unwrap();
@@ -85,7 +85,7 @@ async fn an_untouched_stream_keeps_every_byte() {
 #[tokio::test]
 async fn comments_come_in_silence_and_break_no_event() {
     let (reply, mut wire) = open_reply().await;
-    let mut body = Body::raw_events(reply, Hold::default(), None);
+    let mut body = Body::raw_events(reply, Hold::default(), None, None);
     assert_eq!(silence(&mut body, Duration::from_secs(14)).await, "");
     assert_eq!(silence(&mut body, Duration::from_secs(2)).await, ": keep-alive\n");
     assert_eq!(silence(&mut body, Duration::from_secs(31)).await, ": keep-alive\n".repeat(2));
@@ -121,7 +121,7 @@ async fn a_stream_that_only_waits_ends_when_the_program_drains() {
     reply.set_idle(None);
     let (close, closed) = tokio::sync::oneshot::channel::<()>();
     let closing = Box::pin(async move { drop(closed.await) });
-    let mut body = Body::raw_events(reply, Hold::default(), Some(closing));
+    let mut body = Body::raw_events(reply, Hold::default(), None, Some(closing));
     assert_eq!(silence(&mut body, Duration::from_secs(20)).await, ": keep-alive\n");
     close.send(()).unwrap();
     assert_eq!(next(&mut body).await, None);
@@ -167,7 +167,7 @@ async fn a_backend_goes_on_for_a_while_without_its_client() {
         let flights = Arc::new(Flights::new());
         let hold = airborne(&flights);
         let body = match is_raw {
-            true => Body::raw_events(reply, hold, None),
+            true => Body::raw_events(reply, hold, None, None),
             false => relayed(reply, hold, None),
         };
         drop(body);
@@ -188,7 +188,7 @@ async fn a_backend_goes_on_for_a_while_without_its_client() {
 #[tokio::test]
 async fn a_backend_is_let_go_when_patience_ends() {
     let (reply, mut wire) = open_reply().await;
-    drop(Body::raw_events(reply, Hold::patient(Duration::from_millis(50), None), None));
+    drop(Body::raw_events(reply, Hold::patient(Duration::from_millis(50), None), None, None));
     let mut byte = [0];
     let read = tokio::time::timeout(MINUTE, wire.read(&mut byte)).await.unwrap();
     assert_eq!(read.unwrap_or(0), 0, "closed");
@@ -276,7 +276,7 @@ async fn what_flows_without_end_is_not_read_for_a_client_that_left() {
         let flights = Arc::new(Flights::new());
         let body = match is_relayed {
             true => relayed(reply, airborne(&flights), None),
-            false => Body::raw_events(reply, airborne(&flights), None),
+            false => Body::raw_events(reply, airborne(&flights), None, None),
         };
         drop(body);
         let flood = b": nothing\n\n".repeat(10_000);

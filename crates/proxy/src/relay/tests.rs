@@ -269,3 +269,30 @@ fn numbers_of_questions_are_read_back() {
     }
     assert_eq!(asked_number(b"\"\\u0061sk-2\""), Some(2), "in any spelling");
 }
+
+#[test]
+fn a_stream_in_which_something_is_sealed_is_the_same_otherwise() {
+    let mut catalog = Catalog::default();
+    stage::add_server(&mut catalog, "/a", &["v1"], "http://127.0.0.1:9/mcp", Some(Era::Legacy));
+    let plane = stage::plane(&catalog);
+    let version = plane.shared.live.full().server("/a").unwrap().active().clone();
+    let lender = crate::lent::of_stream(&plane.shared, &version, &caller("ann"));
+    let relay = Relay { lender, ..Relay::untouched() };
+    let exact = |raw: &str| String::from_utf8(relay.exact(Event::read(bytes(raw))).into()).unwrap();
+    for raw in [
+        ": welcome\nretry: 2500\n\n",
+        "id: 1\ndata:\n\n",
+        "event: message\r\nid: 2\r\ndata: {\"jsonrpc\":\"2.0\",\r\ndata: \"method\":\"x\"}\r\n\r\n",
+        "data: \"taskId\"\n\n",
+    ] {
+        assert_eq!(exact(raw), raw);
+    }
+    let told = exact(
+        "id: 7\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":{\"taskId\":\"mine\",\"y\":1}}\n\n",
+    );
+    assert!(
+        told.starts_with("event: message\nid: 7\ndata: {\"jsonrpc\"") && told.ends_with("\",\"y\":1}}\n\n"),
+        "{told}"
+    );
+    assert!(!told.contains("mine"), "{told}");
+}

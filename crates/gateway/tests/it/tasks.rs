@@ -1,0 +1,104 @@
+//! Tasks of backends: their ids are sealed, and come back to the version that made them.
+
+use serde_json::{Value, json};
+use testkit::{Client, LegacyBackend, ModernBackend};
+
+use crate::app::App;
+
+const EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+/// Asks for a task in either era; returns its id as the client sees it.
+async fn begin(client: &Client, tool: &str) -> Value {
+    let params = json!({ "name": tool, "arguments": {}, "task": { "ttl": 60_000 } });
+    let mut result = client.request("tools/call", params).await.result().await;
+    let id = match result["resultType"] == "task" {
+        true => result["taskId"].take(),
+        false => result["task"]["taskId"].take(),
+    };
+    assert!(!id.as_str().unwrap().contains("task of"), "nobody reads what it holds: {id}");
+    id
+}
+
+async fn get(client: &Client, id: &Value) -> testkit::events::Answer {
+    client.request("tasks/get", json!({ "taskId": id })).await
+}
+
+fn modern(app: &App, token: Option<&str>) -> Client {
+    let capabilities = json!({ "extensions": { EXTENSION: {} } });
+    Client::modern(&format!("{}/docs", app.url)).capabilities(capabilities).bearer(token.unwrap())
+}
+
+/// Changes a digit of an id.
+fn changed(id: &Value) -> Value {
+    let id = id.as_str().unwrap();
+    json!(format!("{}{}", &id[1..], &id[..1]))
+}
+
+#[tokio::test]
+async fn a_task_stays_with_its_version_its_server_and_its_caller() {
+    let capabilities = json!({ "tools": {}, "extensions": { EXTENSION: {} } });
+    let (v1, v2) = (ModernBackend::start("v1"), ModernBackend::start("v2"));
+    let v1 = v1.tool("echo").capabilities(capabilities.clone()).await;
+    let v2 = v2.tool("echo").capabilities(capabilities).await;
+    let app = App::start().await;
+    for backend in [&v1, &v2] {
+        app.serve_version("/docs", &backend.name(), &backend.url()).await;
+    }
+    let client = modern(&app, app.reader().await.token.as_deref());
+    let stranger = modern(&app, app.holder("stranger", &[]).await.token.as_deref());
+    for events in [false, true] {
+        app.activate("/docs", "v1").await;
+        v1.set(|script| script.uses_events = events);
+        let id = begin(&client, "echo").await;
+        app.activate("/docs", "v2").await;
+        for method in ["tasks/get", "tasks/cancel", "tasks/update"] {
+            let answer = client.request(method, json!({ "taskId": id })).await;
+            assert_eq!(answer.header("x-mcp-server-version"), "v1", "{method}");
+            answer.result().await;
+            let seen = v1.asked(method).last().unwrap().clone();
+            assert_eq!(
+                (&seen.params()["taskId"], seen.header("mcp-name")),
+                (&json!("task of v1"), "task of v1")
+            );
+        }
+        let told = get(&client, &id).await.result().await["taskId"].take();
+        assert_eq!(get(&client, &told).await.result().await["status"], "working", "it is told sealed, too");
+        for (client, id) in [(&stranger, id.clone()), (&client, changed(&id)), (&client, json!("task of v1"))]
+        {
+            assert_eq!(get(client, &id).await.error().await["code"], -32602, "{id}");
+        }
+    }
+    assert!(v2.asked("tasks/get").is_empty());
+    let plain = client.call("echo", json!({})).await;
+    assert_eq!(plain["resultType"], "task");
+}
+
+#[tokio::test]
+async fn a_task_of_a_session_is_told_sealed_wherever_it_is_named() {
+    let capabilities = json!({ "tools": {}, "tasks": { "list": {}, "cancel": {} } });
+    let backend = LegacyBackend::start("docs").tool("echo").capabilities(capabilities).await;
+    let app = App::start().await;
+    app.serve("/docs", &backend.url()).await;
+    let mut client = app.client("/docs", &app.reader().await);
+    client.initialize().await;
+    let mut stranger = app.client("/docs", &app.holder("stranger", &[]).await);
+    stranger.initialize().await;
+    let id = begin(&client, "echo").await;
+    let listed = client.request("tasks/list", json!({})).await.result().await["tasks"][0]["taskId"].take();
+    let result = client.request("tasks/result", json!({ "taskId": id })).await.result().await;
+    let related = result["_meta"]["io.modelcontextprotocol/related-task"]["taskId"].clone();
+    for id in [&id, &listed, &related] {
+        assert_eq!(get(&client, id).await.result().await["status"], "working", "{id}");
+        assert_eq!(get(&stranger, id).await.error().await["code"], -32602);
+    }
+    assert_eq!(get(&client, &changed(&id)).await.error().await["code"], -32602);
+    assert_eq!(get(&client, &json!("task of docs")).await.error().await["code"], -32602);
+    // Also on the stream of the session, which is left alone otherwise.
+    let mut stream = client.get().await;
+    backend.until("the stream is open", |one| one.streams() == 1).await;
+    let note =
+        |params: Value| json!({ "jsonrpc": "2.0", "method": "notifications/tasks/status", "params": params });
+    backend.push(&note(json!({ "taskId": "task of docs", "status": "working" })));
+    let told = stream.message().await;
+    assert_eq!(get(&client, &told["params"]["taskId"]).await.result().await["status"], "working");
+}
