@@ -92,7 +92,8 @@ pub(crate) fn is_about_tasks(method: Method) -> bool {
     method == Method::TasksList || names_task(method)
 }
 
-fn names_task(method: Method) -> bool {
+/// Says whether a method is about one task, which its parameters name.
+pub(crate) fn names_task(method: Method) -> bool {
     matches!(method, Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult)
 }
 

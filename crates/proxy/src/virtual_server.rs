@@ -11,6 +11,7 @@ use routing::target::VirtualTarget;
 
 use crate::error::Error;
 use crate::inbound;
+use crate::lent;
 use crate::outbound::Body;
 use crate::plane::{Call, Plane};
 use crate::reply;
@@ -83,6 +84,7 @@ async fn named(
         Method::Complete => call::complete(call, target, session).await,
         Method::Subscribe => call::subscribe(call, target, session).await,
         Method::Unsubscribe => call::unsubscribe(call, target, session).await,
+        method if lent::names_task(method) => call::task(call, target, session).await,
         _ => Err(call.unknown_method()),
     }
 }

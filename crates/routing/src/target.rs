@@ -1,5 +1,6 @@
 //! What a path leads to: a registered server or a virtual one, ready to be asked.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use catalog::access::Scope;
@@ -120,6 +121,26 @@ impl VirtualTarget {
             Era::Legacy => &self.legacy,
             Era::Modern => &self.modern,
         }
+    }
+
+    /// Says whether a backend offers tasks to clients of `front`.
+    pub fn has_tasks(&self, front: Era) -> bool {
+        self.backends.iter().any(|backend| backend.offers_tasks(front))
+    }
+
+    /// Returns the capabilities it offers to clients of `front`, a JSON object.
+    pub fn capabilities_for(&self, front: Era) -> Cow<'_, str> {
+        let face = self.face(front);
+        if !self.has_tasks(front) {
+            return Cow::Borrowed(&face.capabilities);
+        }
+        let tasks = match front {
+            Era::Legacy => r#""tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}"#.to_owned(),
+            Era::Modern => format!(r#""extensions":{{"{}":{{}}}}"#, mcp::task::EXTENSION),
+        };
+        let others = face.capabilities.strip_suffix('}').expect("an object");
+        // There are always tools among them.
+        Cow::Owned(format!("{others},{tasks}}}"))
     }
 
     /// Says whether any of its tools reaches clients of `front` from a backend of the other era, so that its

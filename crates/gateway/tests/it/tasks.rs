@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use testkit::{Client, LegacyBackend, ModernBackend};
 
 use crate::app::App;
+use crate::compose::row;
 
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
@@ -101,4 +102,49 @@ async fn a_task_of_a_session_is_told_sealed_wherever_it_is_named() {
     backend.push(&note(json!({ "taskId": "task of docs", "status": "working" })));
     let told = stream.message().await;
     assert_eq!(get(&client, &told["params"]["taskId"]).await.result().await["status"], "working");
+}
+
+#[tokio::test]
+async fn a_virtual_server_knows_by_the_id_whose_task_it_is() {
+    let legacy = json!({ "tools": {}, "tasks": { "list": {}, "cancel": {} } });
+    let newer = json!({ "tools": {}, "extensions": { EXTENSION: {} } });
+    let one = LegacyBackend::start("one").tool("echo").capabilities(legacy.clone()).await;
+    let two = LegacyBackend::start("two").tool("echo").capabilities(legacy).await;
+    let new = ModernBackend::start("new").tool("echo").capabilities(newer.clone()).await;
+    let other = ModernBackend::start("other").tool("echo").capabilities(newer).await;
+    let app = App::start().await;
+    for (path, url) in
+        [("/one", one.url()), ("/two", two.url()), ("/new", new.url()), ("/other", other.url())]
+    {
+        app.serve(path, &url).await;
+    }
+    let rows: Vec<_> = ["one", "two", "new", "other"]
+        .map(|name| row("echo", &format!("/{name}"), &format!("{name}_echo")))
+        .into();
+    app.compose("all", &rows).await;
+    let (reader, stranger) = (app.reader().await, app.holder("stranger", &[]).await);
+    let (mut old, mut foreign) = (app.client("/virtual/all", &reader), app.client("/virtual/all", &stranger));
+    let greeting = old.initialize().await;
+    assert!(greeting["capabilities"]["tasks"]["requests"]["tools"]["call"].is_object(), "{greeting}");
+    assert!(greeting["capabilities"]["extensions"].is_null(), "tasks of one era are not those of another");
+    foreign.initialize().await;
+    let url = format!("{}/virtual/all", app.url);
+    let modern = modern(&app, reader.token.as_deref()).at(&url);
+    let told = modern.request("server/discover", json!({})).await.result().await;
+    assert!(told["capabilities"]["extensions"][EXTENSION].is_object(), "{told}");
+    for (client, name) in [(&old, "one"), (&old, "two"), (&modern, "new"), (&modern, "other")] {
+        let id = begin(client, &format!("{name}_echo")).await;
+        for method in ["tasks/get", "tasks/cancel"] {
+            client.request(method, json!({ "taskId": id })).await.result().await;
+        }
+        assert_eq!(get(client, &changed(&id)).await.error().await["code"], -32602);
+        assert_eq!(get(&foreign, &id).await.error().await["code"], -32602);
+    }
+    let got = |asked: Vec<testkit::record::Seen>| -> Vec<Value> {
+        asked.iter().map(|seen| seen.params()["taskId"].clone()).collect()
+    };
+    assert_eq!(got(one.asked("tasks/get")), ["task of one"]);
+    assert_eq!(got(two.asked("tasks/cancel")), ["task of two"]);
+    assert_eq!(got(new.asked("tasks/get")), ["task of new"]);
+    assert_eq!(got(other.asked("tasks/cancel")), ["task of other"]);
 }

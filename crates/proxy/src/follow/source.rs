@@ -8,6 +8,7 @@ use mcp::subscription::Filter;
 use tokio::sync::mpsc;
 
 use crate::forward::Errand;
+use crate::lent;
 use crate::plane::Front;
 use crate::relay::Relay;
 
@@ -31,7 +32,9 @@ impl Source {
     /// Makes what decides about the backend's messages.
     pub(super) fn relay(&self) -> Relay {
         let (errand, may_ask) = (Some(self.errand.clone()), self.front == Front::Legacy);
-        Relay { errand, may_ask, passes_lists: self.passes_lists, ..Relay::untouched() }
+        let Errand { shared, version, session, .. } = &*self.errand;
+        let lender = lent::of_stream(shared, version, &session.principal);
+        Relay { errand, may_ask, passes_lists: self.passes_lists, lender, ..Relay::untouched() }
     }
 }
 

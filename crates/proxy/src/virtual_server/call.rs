@@ -15,6 +15,7 @@ use routing::version::VersionTarget;
 use crate::admit;
 use crate::error::Error;
 use crate::exchange::{self, Exchange, Renamed};
+use crate::lent;
 use crate::outbound::Body;
 use crate::params;
 use crate::plane::{Call, Front};
@@ -189,6 +190,29 @@ pub(super) async fn unsubscribe(
         }
         _ => send(call, version, session, None).await,
     }
+}
+
+/// `tasks/…`: the id says whose the task is.
+pub(super) async fn task(
+    call: &Call,
+    target: &Arc<VirtualTarget>,
+    session: Option<Arc<ClientSession>>,
+) -> Result<Response<Body>, Error> {
+    let front = call.front.era();
+    if !target.has_tasks(front) {
+        return Err(call.unknown_method());
+    }
+    let shown = lent::task_of(call, &target.backends)?;
+    let version = shown.version.clone();
+    if version.era_toward(front) != front {
+        return Err(call.unknown_method());
+    }
+    // What a modern client shows is opened on its way out.
+    let opened = match call.front {
+        Front::Legacy => lent::as_lent(call, &shown, &[])?,
+        Front::Modern => None,
+    };
+    send(opened.as_ref().unwrap_or(call), version, session, None).await
 }
 
 fn named(call: &Call, span: Option<Span>, member: &str) -> Result<(Span, String), Error> {

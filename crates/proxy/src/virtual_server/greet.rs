@@ -27,7 +27,7 @@ pub(super) fn initialize(call: &Call, target: &VirtualTarget) -> Result<Response
 /// `server/discover`, answered from the table.
 pub(super) fn discover(call: &Call, target: &VirtualTarget) -> Response<Body> {
     let (face, server_info) = (target.face(Era::Modern), &target.server_info);
-    let capabilities = &face.capabilities;
+    let capabilities = target.capabilities_for(Era::Modern);
     let instructions =
         face.instructions.as_ref().map_or(String::new(), |text| format!(r#","instructions":{text}"#));
     let (version, caching) = (Revision::MODERN.as_str(), list::hints(call, target));
@@ -39,7 +39,7 @@ pub(super) fn discover(call: &Call, target: &VirtualTarget) -> Response<Body> {
 
 fn result(target: &VirtualTarget, revision: Revision) -> String {
     let (face, server_info) = (target.face(Era::Legacy), &target.server_info);
-    let capabilities = &face.capabilities;
+    let capabilities = target.capabilities_for(Era::Legacy);
     let instructions =
         face.instructions.as_ref().map_or(String::new(), |text| format!(r#","instructions":{text}"#));
     format!(

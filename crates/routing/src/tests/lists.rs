@@ -142,3 +142,28 @@ fn instructions_are_its_own_or_joined() {
     world.read("/a", "v1", |inventory| inventory.instructions = None);
     assert_eq!(world.table().virtual_server("both").unwrap().face(Era::Legacy).instructions, None);
 }
+
+#[test]
+fn tasks_are_offered_to_clients_of_the_era_that_has_them() {
+    let check = |era: Era, of_a: &str, legacy: bool, modern: bool| {
+        let mut world = two();
+        world.read("/a", "v1", |inventory| {
+            inventory.era = era;
+            inventory.capabilities = of_a.into();
+        });
+        let table = world.table();
+        let target = table.virtual_server("both").unwrap();
+        for (front, expected) in [(Era::Legacy, legacy), (Era::Modern, modern)] {
+            let offered = target.capabilities_for(front);
+            let member = |name| mcp::message::member(offered.as_bytes(), name).is_some();
+            assert!(member("tools"), "{offered}");
+            assert_eq!(member("tasks"), expected && front == Era::Legacy, "{front:?}: {offered}");
+            assert_eq!(member("extensions"), expected && front == Era::Modern, "{front:?}: {offered}");
+            assert_eq!(target.has_tasks(front), expected, "{front:?}: {of_a}");
+        }
+    };
+    check(Era::Legacy, r#"{"tasks":{}}"#, true, false);
+    check(Era::Modern, r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#, false, true);
+    check(Era::Modern, r#"{"extensions":{"io.modelcontextprotocol/ui":{}}}"#, false, false);
+    check(Era::Legacy, "{}", false, false);
+}
