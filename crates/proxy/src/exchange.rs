@@ -173,7 +173,7 @@ async fn modern_to_legacy(exchange: Exchange<'_>) -> Result<Response<Body>, Erro
     };
     let Kept { session, questions } = kept::session_for(call, &exchange.version, log_level);
     if questions.is_some() {
-        kept::stream::hear(&*call.plane.errand(&session, &exchange.version)).await?;
+        kept::stream::hear(&call.plane.errand(&session, &exchange.version)).await?;
     }
     in_session(exchange, session, dress, questions).await
 }

@@ -53,6 +53,7 @@ pub(crate) struct ParkedCall {
 pub(crate) type Coming = Pin<Box<dyn Future<Output = Result<Response<Back>, Error>> + Send>>;
 
 /// What is still to come of a parked call's answer.
+#[expect(clippy::large_enum_variant, reason = "nearly all that is parked is the large one")]
 pub(crate) enum Rest {
     /// All of it: the backend asked beside the stream of the call.
     Whole(Coming),
