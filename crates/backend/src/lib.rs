@@ -16,6 +16,7 @@ mod ask;
 mod budget;
 mod connect;
 mod duplex;
+mod event_stream;
 mod host;
 mod line;
 mod outgoing;

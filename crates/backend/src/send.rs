@@ -40,23 +40,36 @@ impl Backends {
             // Apart, as all that is not the commonest, so that the future of a request stays small.
             return Box::pin(self.settings.stdio.send(command, outgoing, &self.settings, deadline)).await;
         }
-        let route = self.route(endpoint, now)?;
+        if endpoint.has_event_stream() {
+            return Box::pin(self.send_over_events(endpoint, outgoing, now, deadline)).await;
+        }
+        self.send_on(&*self.route(endpoint, now)?, outgoing, now, deadline).await
+    }
+
+    /// Sends a request to an endpoint that was made ready.
+    pub(crate) async fn send_on(
+        &self,
+        route: &Route,
+        outgoing: Outgoing,
+        now: Instant,
+        deadline: Instant,
+    ) -> Result<Response<Reply>, Error> {
         let mut outgoing = outgoing;
         while let Some(line) = route.host.take(now) {
-            match self.on_line(&route, line, outgoing, deadline).await {
+            match self.on_line(route, line, outgoing, deadline).await {
                 Ok(response) => return Ok(response),
                 Err(Failed::Lost(error)) => return Err(error),
                 Err(Failed::HandedBack(back)) => outgoing = back,
             }
         }
         if let Some(shared) = route.host.shared() {
-            match Box::pin(self.on_shared(&route, shared, outgoing, deadline)).await {
+            match Box::pin(self.on_shared(route, shared, outgoing, deadline)).await {
                 Ok(response) => return Ok(response),
                 Err(Failed::Lost(error)) => return Err(error),
                 Err(Failed::HandedBack(back)) => outgoing = back,
             }
         }
-        Box::pin(self.on_new(&route, outgoing, now, deadline)).await
+        Box::pin(self.on_new(route, outgoing, now, deadline)).await
     }
 
     /// Sends on a connection that is opened for it.

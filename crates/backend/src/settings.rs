@@ -7,6 +7,7 @@ use std::time::Duration;
 use catalog::endpoint::{AddressRule, Endpoint};
 
 use crate::budget::Budget;
+use crate::event_stream::EventStreams;
 use crate::stdio::{Limits, Stdio};
 use crate::tls;
 
@@ -35,6 +36,8 @@ pub struct Settings {
     pub budget: Budget,
     /// Commands that are backends.
     pub stdio: Arc<Stdio>,
+    /// Conversations over HTTP+SSE that are open.
+    pub(crate) event_streams: Arc<EventStreams>,
 }
 
 impl Settings {
@@ -56,6 +59,7 @@ impl Settings {
             address_rule,
             budget: Budget::default(),
             stdio: Stdio::new(BTreeMap::new(), Limits::default()),
+            event_streams: Arc::default(),
         })
     }
 

@@ -14,13 +14,18 @@ pub const MAX_HEADERS: usize = 32;
 /// Scheme of the URL of a backend that is a command of the gateway's configuration: `stdio:<name>`.
 const COMMAND_SCHEME: &str = "stdio";
 
+/// Marks the URL of a backend that was found to speak over HTTP+SSE. It is in no URL that is given to us, since those
+/// have no fragment, and fragments are never sent.
+const EVENT_STREAM_MARK: &str = "http+sse";
+
 /// Longest name of a command, in bytes.
 const MAX_COMMAND_NAME_BYTES: usize = 64;
 
 /// Where a version lives and what every request to it carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// `http` or `https`, with a host, never link-local; or `stdio:` and the name of a configured command.
+    /// `http` or `https`, with a host, never link-local; or `stdio:` and the name of a configured command. Where it
+    /// is spoken to over HTTP+SSE it has a fragment that says so.
     pub url: Url,
     /// Headers the operator set, credentials among them.
     pub headers: Vec<Header>,
@@ -66,6 +71,8 @@ pub enum Eras {
 pub enum Transport {
     /// HTTP, each answer a body or an event stream.
     StreamableHttp,
+    /// One event stream for all answers, and posts to the URL it names (2024-11-05).
+    HttpSse,
     /// Lines on the standard input and output of a process that the gateway starts.
     Stdio,
 }
@@ -149,6 +156,7 @@ impl Transport {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::StreamableHttp => "streamable-http",
+            Self::HttpSse => "sse",
             Self::Stdio => "stdio",
         }
     }
@@ -162,7 +170,33 @@ impl Endpoint {
 
     /// Returns how messages travel to it.
     pub fn transport(&self) -> Transport {
-        if self.command().is_some() { Transport::Stdio } else { Transport::StreamableHttp }
+        match self.command() {
+            Some(_) => Transport::Stdio,
+            None if self.has_event_stream() => Transport::HttpSse,
+            None => Transport::StreamableHttp,
+        }
+    }
+
+    /// Says whether it is spoken to over HTTP+SSE.
+    pub fn has_event_stream(&self) -> bool {
+        self.url.fragment() == Some(EVENT_STREAM_MARK)
+    }
+
+    /// Returns the same endpoint, spoken to over HTTP+SSE.
+    pub fn over_event_stream(&self) -> Self {
+        let mut marked = self.clone();
+        marked.url.set_fragment(Some(EVENT_STREAM_MARK));
+        marked
+    }
+
+    /// Returns the endpoint that this one names by a reference, relative or absolute, with the same headers; `None`
+    /// where it is no URL of the same origin.
+    pub fn beside(&self, reference: &str) -> Option<Self> {
+        let mut url = self.url.join(reference.trim()).ok()?;
+        url.set_fragment(None);
+        let is_ours =
+            url.origin() == self.url.origin() && url.username().is_empty() && url.password().is_none();
+        is_ours.then(|| Self { url, headers: self.headers.clone(), pinned_era: self.pinned_era })
     }
 
     /// Checks a backend URL: `http` or `https`, a host, no user or password, and no address that `rule`
