@@ -47,6 +47,8 @@ pub struct Greeting {
     pub instructions: Option<String>,
     /// `serverInfo.version`, decoded.
     pub reported_version: Option<String>,
+    /// Whether it was greeted over HTTP+SSE.
+    pub has_event_stream: bool,
 }
 
 /// What a backend answered to `server/discover`.
@@ -86,6 +88,13 @@ impl Learnt {
     }
 }
 
+impl Greeting {
+    /// Returns the endpoint as the session is spoken to, given the one that was greeted.
+    pub fn met_at(&self, endpoint: &Endpoint) -> Endpoint {
+        if self.has_event_stream { endpoint.over_event_stream() } else { endpoint.clone() }
+    }
+}
+
 impl Default for Hello<'_> {
     fn default() -> Self {
         Self { revision: Revision::LATEST_LEGACY, capabilities: "{}", client_info: CLIENT_INFO }
@@ -111,7 +120,7 @@ impl Backends {
             )));
         }
         let result = answer.into_result()?;
-        let greeting = read_greeting(&result, session)?;
+        let greeting = read_greeting(endpoint, &result, session)?;
         let dress = Dress::Session { revision: greeting.revision, id: greeting.session.as_deref() };
         self.tell(endpoint, dress, Bytes::from_static(INITIALIZED)).await?;
         Ok(greeting)
@@ -145,7 +154,14 @@ impl Backends {
     /// `server/discover` and gives no verdict on `initialize` is taken for modern only if it never was anything else.
     pub async fn learn(&self, endpoint: &Endpoint, known: Option<Eras>) -> Result<Learnt, Error> {
         match endpoint.pinned_era {
-            Some(Era::Legacy) => return self.greet(endpoint, &Hello::default()).await.map(Learnt::Legacy),
+            Some(Era::Legacy) => {
+                return match self.greet(endpoint, &Hello::default()).await {
+                    Err(Error::Refused(status)) if matches!(status.as_u16(), 400 | 404 | 405) => {
+                        self.greet_over_events(endpoint, status).await.map(Learnt::Legacy)
+                    }
+                    outcome => outcome.map(Learnt::Legacy),
+                };
+            }
             Some(Era::Modern) => {
                 return self.discover(endpoint).await?.map(Learnt::Modern).ok_or_else(not_modern);
             }
@@ -173,13 +189,20 @@ impl Backends {
                 Ok(Learnt::Modern(modern))
             }
             Err(Error::Refused(status)) if matches!(status.as_u16(), 400 | 404 | 405) => {
-                Err(Error::not_mcp(format!(
-                    "it answers neither server/discover nor initialize (HTTP {}); the older HTTP+SSE transport is not \
-                 supported",
-                    status.as_u16()
-                )))
+                self.greet_over_events(endpoint, status).await.map(Learnt::Legacy)
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Greets a backend that refuses posts where it is: it may be one of 2024-11-05, with an event stream there.
+    async fn greet_over_events(&self, endpoint: &Endpoint, refused: StatusCode) -> Result<Greeting, Error> {
+        match self.greet(&endpoint.over_event_stream(), &Hello::default()).await {
+            Err(Error::Refused(_)) => Err(Error::not_mcp(format!(
+                "it answers neither server/discover nor initialize (HTTP {}), and opens no event stream",
+                refused.as_u16()
+            ))),
+            outcome => outcome,
         }
     }
 
@@ -280,7 +303,7 @@ fn read_discovery(result: &[u8]) -> Discovery {
     }
 }
 
-fn read_greeting(result: &[u8], session: Option<String>) -> Result<Greeting, Error> {
+fn read_greeting(endpoint: &Endpoint, result: &[u8], session: Option<String>) -> Result<Greeting, Error> {
     let [version, capabilities, server_info, instructions] =
         pick(result, ["protocolVersion", "capabilities", "serverInfo", "instructions"])
             .ok_or_else(|| Error::not_mcp("initialize was answered with something else than an object"))?;
@@ -299,6 +322,7 @@ fn read_greeting(result: &[u8], session: Option<String>) -> Result<Greeting, Err
         instructions: instructions.and_then(|raw| text(raw.of(result))).map(Into::into),
         reported_version: reported_version(&server_info),
         server_info,
+        has_event_stream: endpoint.has_event_stream(),
     })
 }
 

@@ -81,6 +81,7 @@ impl Backends {
             templates: Vec::new(),
             reported: Reported { version: discovery.reported_version, previous: None, changed_at: None },
             read_at: now,
+            has_event_stream: false,
         };
         self.fill(endpoint, Dress::Modern, &mut empty).await?;
         Ok(empty)
@@ -93,6 +94,7 @@ impl Backends {
         greeting: Greeting,
         now: Timestamp,
     ) -> Result<Inventory, Error> {
+        let endpoint = &greeting.met_at(endpoint);
         let mut empty = Inventory {
             era: Era::Legacy,
             legacy: None,
@@ -106,6 +108,7 @@ impl Backends {
             templates: Vec::new(),
             reported: Reported { version: greeting.reported_version, previous: None, changed_at: None },
             read_at: now,
+            has_event_stream: greeting.has_event_stream,
         };
         let session = greeting.session.as_deref();
         let dress = Dress::Session { revision: greeting.revision, id: session };

@@ -32,6 +32,8 @@ pub struct Inventory {
     pub reported: Reported,
     /// When the lists were read.
     pub read_at: Timestamp,
+    /// Whether it is spoken to over HTTP+SSE, the transport of 2024-11-05.
+    pub has_event_stream: bool,
 }
 
 /// What a backend of both eras says and offers in the older one. A list that is the same in both is kept once.
@@ -180,7 +182,10 @@ impl Inventory {
 
     /// Says whether the offer is the same, whenever and by whichever software it was read.
     pub fn offers_the_same(&self, other: &Self) -> bool {
-        self.era == other.era && self.legacy == other.legacy && self.side(self.era) == other.side(self.era)
+        self.era == other.era
+            && self.has_event_stream == other.has_event_stream
+            && self.legacy == other.legacy
+            && self.side(self.era) == other.side(self.era)
     }
 }
 

@@ -165,6 +165,7 @@ pub(crate) fn add_inventory(catalog: &mut Catalog, path: &str, label: &str, era:
         templates: Vec::new(),
         reported: Reported::default(),
         read_at: Timestamp(0),
+        has_event_stream: false,
     };
     Arc::make_mut(&mut catalog.inventories).insert(key(path, label), Arc::new(inventory));
 }

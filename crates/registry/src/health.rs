@@ -224,7 +224,8 @@ impl Registry {
             && let Some(session) = &greeting.session
         {
             // A session the backend does not let go of ends by its own clock.
-            let _ = self.parts.backends.end_session(endpoint, session, greeting.revision).await;
+            let met_at = greeting.met_at(endpoint);
+            let _ = self.parts.backends.end_session(&met_at, session, greeting.revision).await;
         }
         let (is_same, reported) = match &learnt {
             Learnt::Modern(one) => (says(known, Era::Modern, &one.capabilities), &one.reported_version),
@@ -235,7 +236,9 @@ impl Registry {
                 (is_same, &modern.reported_version)
             }
         };
+        let has_event_stream = matches!(&learnt, Learnt::Legacy(one) if one.has_event_stream);
         let is_new = learnt.eras() != known.eras()
+            || has_event_stream != known.has_event_stream
             || !is_same
             || reported.is_some() && *reported != known.reported.version;
         self.board.answered(key, reported.clone(), began.elapsed());

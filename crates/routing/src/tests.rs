@@ -171,6 +171,7 @@ fn empty_inventory() -> Inventory {
         templates: Vec::new(),
         reported: Reported::default(),
         read_at: NOW,
+        has_event_stream: false,
     }
 }
 

@@ -45,7 +45,10 @@ impl VersionTarget {
         let sunset = version.sunset_on.as_deref().and_then(http_date);
         Self {
             label_header: HeaderValue::from_str(key.label.as_str()).expect("labels are printable ASCII"),
-            endpoint: version.endpoint.clone(),
+            endpoint: match &inventory {
+                Some(read) if read.has_event_stream => Arc::new(version.endpoint.over_event_stream()),
+                _ => version.endpoint.clone(),
+            },
             eras: version.endpoint.pinned_era.map(Eras::from).or(inventory.as_ref().map(|i| i.eras())),
             deprecation: is_deprecated.then(|| HeaderValue::from_str(&format!("@{since}")).expect("digits")),
             sunset: sunset.filter(|_| is_deprecated),

@@ -62,6 +62,7 @@ fn offer(catalog: &mut Catalog, path: &str, label: &str, tools: &[(&str, &str)])
         templates: Vec::new(),
         reported: Reported::default(),
         read_at: NOW,
+        has_event_stream: false,
     };
     let path = ServerPath::parse("path", path).unwrap();
     let key = VersionKey::new(&path, &VersionLabel::parse("version", label).unwrap());

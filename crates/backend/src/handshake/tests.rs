@@ -47,6 +47,7 @@ async fn a_greeting_is_read_as_it_was_written() {
         server_info: r#"{"name":"x","version":"2.1"}"#.into(),
         instructions: Some("a\nb".into()),
         reported_version: Some("2.1".into()),
+        has_event_stream: false,
     };
     assert_eq!(greeting, expected);
     let seen = stub.requests();

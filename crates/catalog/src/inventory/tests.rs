@@ -37,6 +37,7 @@ fn an_offer_is_the_same_whenever_it_was_read() {
         templates: Vec::new(),
         reported: Reported::default(),
         read_at: Timestamp(1),
+        has_event_stream: false,
     };
     assert_eq!(one.tool("search"), one.tools.first());
     assert_eq!(one.tool("Search"), None);

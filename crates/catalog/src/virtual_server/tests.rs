@@ -66,6 +66,7 @@ fn inventory(tools: &[&str]) -> Inventory {
         templates: Vec::new(),
         reported: Reported::default(),
         read_at: NOW,
+        has_event_stream: false,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The document that stands for a server and for each of its versions, with the original registry's field names.
 
-use catalog::endpoint::Era;
+use catalog::endpoint::{Era, Transport};
 use catalog::name::{ServerPath, VersionLabel};
 use catalog::rating::Rated;
 use catalog::server::{Server, Version, Visibility};
@@ -138,6 +138,11 @@ impl Document {
             Visibility::Private => ("private", Vec::new()),
             Visibility::Groups(groups) => ("group-restricted", groups.clone()),
         };
+        let transport = match inventory {
+            Some(read) if read.has_event_stream => Transport::HttpSse,
+            _ => version.endpoint.transport(),
+        };
+        let transport = transport.as_str();
         let headers = &version.endpoint.headers;
         Self {
             original_id: id.clone(),
@@ -152,8 +157,8 @@ impl Document {
             active_version_id: (!is_active).then(|| server.path.to_string()),
             description: version.description.clone(),
             proxy_pass_url: version.endpoint.url.to_string(),
-            supported_transports: [version.endpoint.transport().as_str()],
-            transport: version.endpoint.transport().as_str(),
+            supported_transports: [transport],
+            transport,
             auth_scheme: scheme_of(headers),
             has_credentials: !headers.is_empty(),
             header_names: headers.iter().map(|header| header.name.clone()).collect(),

@@ -50,6 +50,7 @@ fn offer(tools: &[Value]) -> Inventory {
         templates: Vec::new(),
         reported: Reported::default(),
         read_at: Timestamp(0),
+        has_event_stream: false,
     }
 }
 

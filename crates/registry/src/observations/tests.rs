@@ -34,6 +34,7 @@ fn inventory(tool_bytes: usize) -> Inventory {
         templates: Vec::new(),
         reported: Reported { version: Some("1".to_owned()), previous: None, changed_at: None },
         read_at: Timestamp(0),
+        has_event_stream: false,
     }
 }
 

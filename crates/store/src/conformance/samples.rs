@@ -126,6 +126,7 @@ pub(crate) fn inventory(tools: &[&str]) -> Inventory {
             changed_at: Some(NOW),
         },
         read_at: NOW.plus_seconds(1),
+        has_event_stream: false,
     }
 }
 
@@ -150,6 +151,7 @@ pub(crate) fn bare_inventory() -> Inventory {
         templates: Vec::new(),
         reported: Reported::default(),
         read_at: NOW,
+        has_event_stream: false,
     }
 }
 

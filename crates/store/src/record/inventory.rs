@@ -31,6 +31,8 @@ pub struct InventoryRecord {
     #[serde(default)]
     num_tools: u64,
     read_at: Moment,
+    #[serde(default)]
+    has_event_stream: bool,
     /// What it said in the older era, where it speaks both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     legacy: Option<LegacyRecord>,
@@ -95,6 +97,7 @@ impl InventoryRecord {
             mcp_server_version_updated_at: Moment::maybe(inventory.reported.changed_at),
             num_tools: inventory.all_tools().count() as u64,
             read_at: Moment(inventory.read_at),
+            has_event_stream: inventory.has_event_stream,
             legacy: inventory.legacy.as_deref().map(LegacyRecord::of),
         }
     }
@@ -118,6 +121,7 @@ impl InventoryRecord {
                 changed_at: self.mcp_server_version_updated_at.map(|moment| moment.0),
             },
             read_at: self.read_at.0,
+            has_event_stream: self.has_event_stream,
         })
     }
 }

@@ -52,9 +52,10 @@ fn check_transport(fields: &mut Fields, transport: Option<Transport>) {
     let is_http = |word: &str| matches!(word, "streamable-http" | "streamable_http" | "http");
     let leads = |word: &str| match transport {
         _ if word == "auto" => true,
-        Some(Transport::StreamableHttp) => is_http(word),
+        // Which of the two it is, is found out.
+        Some(Transport::StreamableHttp | Transport::HttpSse) => is_http(word) || word == "sse",
         Some(Transport::Stdio) => word == "stdio",
-        None => is_http(word) || word == "stdio",
+        None => is_http(word) || matches!(word, "sse" | "stdio"),
     };
     for name in ["supported_transports", "transport"] {
         let Some(words) = fields.words(name, MAX_WORDS, MAX_WORD_BYTES) else { continue };

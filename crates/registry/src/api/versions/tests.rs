@@ -240,6 +240,7 @@ async fn a_tool_with_half_a_surrogate_pair_is_shown_as_it_is() {
             templates: Vec::new(),
             reported: catalog::inventory::Reported::default(),
             read_at: catalog::time::Timestamp::now(),
+            has_event_stream: false,
         };
         let key = VersionKey::new(&server.path, &server.active().label);
         Ok((Change::new(vec![Edit::PutInventory(key, std::sync::Arc::new(inventory))]), ()))

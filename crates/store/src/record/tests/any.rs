@@ -122,8 +122,8 @@ pub(super) fn inventories() -> impl Strategy<Value = Inventory> {
         });
     let reported = (option::of(".*"), option::of(".*"), option::of(times()))
         .prop_map(|(version, previous, changed_at)| Reported { version, previous, changed_at });
-    (lists, said, option::of(legacy), reported, times()).prop_map(
-        |(lists, said, legacy, reported, read_at)| {
+    (lists, said, option::of(legacy), reported, times(), any::<bool>()).prop_map(
+        |(lists, said, legacy, reported, read_at, has_event_stream)| {
             let (tools, prompts, resources, templates) = lists;
             let (era, protocol_version, server_info, capabilities, instructions) = said;
             Inventory {
@@ -139,6 +139,7 @@ pub(super) fn inventories() -> impl Strategy<Value = Inventory> {
                 templates,
                 reported,
                 read_at,
+                has_event_stream,
             }
         },
     )
