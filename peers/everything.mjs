@@ -1,6 +1,6 @@
-// Starts the reference server "everything" over streamable HTTP, on loopback only.
+// Starts the reference server "everything" over streamable HTTP, or over HTTP+SSE at /sse, on loopback only.
 //
-// Usage: PORT=0 node everything.mjs
+// Usage: PORT=0 node everything.mjs [sse]
 // Prints "listening on 127.0.0.1:<port>" once it accepts connections. With PORT=0 the system picks a free port.
 // The package itself can only listen on every interface, so its call to listen is narrowed here.
 
@@ -12,4 +12,5 @@ net.Server.prototype.listen = function (port, ...rest) {
   return listen.call(this, Number(port), "127.0.0.1", ...rest);
 };
 
-await import("@modelcontextprotocol/server-everything/dist/transports/streamableHttp.js");
+const transport = process.argv[2] === "sse" ? "sse" : "streamableHttp";
+await import(`@modelcontextprotocol/server-everything/dist/transports/${transport}.js`);

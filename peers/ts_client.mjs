@@ -1,10 +1,12 @@
 // A client made with the TypeScript SDK: connects, lists everything, does what it is told, prints one JSON line.
 //
 // Usage: node ts_client.mjs URL TOKEN [PLAN]
-// PLAN is a JSON object, each member optional: {"tool", "arguments", "prompt", "prompt_arguments", "resource"}.
+// PLAN is a JSON object, each member optional: {"tool", "arguments", "prompt", "prompt_arguments", "resource",
+// "transport": "sse" for HTTP+SSE}.
 // TOKEN may be "-" for none. Exit status 1 and a message on stderr when anything fails.
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 
@@ -53,7 +55,8 @@ async function main() {
   );
   answerQuestions(client);
   const headers = token === "-" ? {} : { Authorization: `Bearer ${token}` };
-  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+  const Transport = plan.transport === "sse" ? SSEClientTransport : StreamableHTTPClientTransport;
+  const transport = new Transport(new URL(url), { requestInit: { headers } });
   await client.connect(transport);
   await client.ping();
   const offers = client.getServerCapabilities() ?? {};
@@ -72,7 +75,7 @@ async function main() {
   }
   if (plan.prompt) seen.prompt = await client.getPrompt({ name: plan.prompt, arguments: plan.prompt_arguments ?? {} });
   if (plan.resource) seen.resource = await client.readResource({ uri: plan.resource });
-  await transport.terminateSession();
+  await transport.terminateSession?.();
   await client.close();
   console.log(JSON.stringify({ ...seen, asked, progress }));
 }

@@ -20,7 +20,7 @@ const MAX_STREAMS: usize = 4096;
 
 /// The streams that are open, by the ids of their sessions. All threads share them.
 #[derive(Default)]
-pub(crate) struct EventStreams(Mutex<HashMap<String, Arc<Channel>>>);
+pub struct EventStreams(Mutex<HashMap<String, Arc<Channel>>>);
 
 impl EventStreams {
     /// Returns the stream of a session with the backend at `url`, if it is still open.

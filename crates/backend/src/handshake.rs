@@ -113,6 +113,10 @@ impl Backends {
             hello.client_info
         );
         let answer = self.ask(endpoint, Dress::Bare, 1, Method::Initialize, &params).await?;
+        if answer.status == StatusCode::METHOD_NOT_ALLOWED {
+            // About the verb, whatever the body says.
+            return Err(Error::Refused(answer.status));
+        }
         let session = answer::session(&answer.headers);
         if session.as_ref().is_some_and(|id| id.len() > MAX_SESSION_ID_BYTES) {
             return Err(Error::not_mcp(format!(

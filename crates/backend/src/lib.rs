@@ -4,6 +4,7 @@
 //! It does not know what a client asked, which server a backend belongs to, or who may call it.
 
 pub mod error;
+pub mod event_stream;
 pub mod handshake;
 pub mod inventory;
 pub mod reply;
@@ -16,7 +17,6 @@ mod ask;
 mod budget;
 mod connect;
 mod duplex;
-mod event_stream;
 mod host;
 mod line;
 mod outgoing;

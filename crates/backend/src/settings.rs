@@ -37,7 +37,7 @@ pub struct Settings {
     /// Commands that are backends.
     pub stdio: Arc<Stdio>,
     /// Conversations over HTTP+SSE that are open.
-    pub(crate) event_streams: Arc<EventStreams>,
+    pub event_streams: Arc<EventStreams>,
 }
 
 impl Settings {

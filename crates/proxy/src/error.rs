@@ -61,6 +61,9 @@ pub(crate) enum Error {
     MissingScope { missing: Scope, needed: Vec<Scope> },
     #[error("too many listen streams are open; close some")]
     TooManyStreams,
+    /// A status says it: no client reads the answer to what it posts to an event stream.
+    #[error("too many event streams, or requests on this one, are open already")]
+    DoorFull,
     /// No client reads this answer: it cancelled the request.
     #[error("the request was cancelled")]
     Cancelled,
@@ -153,7 +156,7 @@ impl Error {
             Self::Unreachable { .. } => "backend-unreachable",
             Self::RefusedCredentials { .. } => "backend-credentials",
             Self::TimedOut { .. } => "backend-timeout",
-            Self::Overloaded { .. } | Self::TooManyStreams => "overloaded",
+            Self::Overloaded { .. } | Self::TooManyStreams | Self::DoorFull => "overloaded",
             Self::Unusable { .. } | Self::Misdressed { .. } | Self::Refused { .. } => "backend-answer",
         }
     }

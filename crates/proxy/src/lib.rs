@@ -4,12 +4,14 @@
 
 mod admit;
 mod answer;
+mod answered;
 mod batch;
 mod bridged;
 mod cancel;
 mod choice;
 mod direct;
 mod error;
+mod event_door;
 mod exchange;
 mod flights;
 mod follow;
@@ -48,11 +50,11 @@ use std::time::Instant;
 
 use ::http::header::CONTENT_ENCODING;
 use ::http::request::Parts;
-use ::http::{HeaderValue, Method, Request, Response};
+use ::http::{HeaderMap, HeaderValue, Method, Request, Response};
 use backend::Backends;
 use bytes::Bytes;
 use catalog::access::Principal;
-use mcp::headers::SESSION_ID;
+use mcp::headers::{Accepts, SESSION_ID};
 use mcp::message::{Malformed, Outline};
 use routing::Table;
 use routing::target::Target;
@@ -147,15 +149,14 @@ impl Proxy {
             ));
         }
         let Some(target) = table.target(asked) else {
+            if let Some(target) = event_door::endpoint(asked).and_then(|path| table.target(path)) {
+                return Box::pin(self.at_door(parts, body, target, known)).await;
+            }
             // Only those with a token learn what there is not.
             admit::caller(&parts.headers, asked, &table, shared)?;
             return Err(Error::NoSuchPath(asked.into()));
         };
-        known.path = target.path().to_owned();
-        known.endpoint = match target {
-            Target::Server(_) => Endpoint::Server,
-            Target::Virtual(_) => Endpoint::Virtual,
-        };
+        known.is_at(target);
         let principal = admit::caller(&parts.headers, target.path(), &table, shared)?;
         if !target.is_enabled() {
             return Err(Error::Disabled(known.path.clone()));
@@ -165,10 +166,7 @@ impl Proxy {
             return Box::pin(self.without_message(parts, target, &principal, known)).await;
         }
         let headers = &parts.headers;
-        let is_plain = headers.get(CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity");
-        if !mcp::headers::is_json(headers) || !is_plain {
-            return Err(Error::MediaType);
-        }
+        check_content(headers)?;
         let accepts = mcp::headers::accepts(headers);
         if !accepts.json && !accepts.events {
             return Err(Error::NotAcceptable);
@@ -267,11 +265,68 @@ impl Proxy {
         batch::post(standing, known.choice.as_ref(), &body).await
     }
 
+    /// An endpoint over HTTP+SSE, for clients of 2024-11-05.
+    async fn at_door(
+        &self,
+        parts: &mut Parts,
+        body: impl http_body::Body<Data = Bytes> + Unpin,
+        target: Target<'_>,
+        known: &mut Known,
+    ) -> Result<Response<Body>, Error> {
+        let (plane, settings) = (&self.plane, &self.plane.shared.settings);
+        let table = known.table.clone().expect("loaded at the start");
+        known.is_at(target);
+        let principal = admit::caller(&parts.headers, target.path(), &table, &plane.shared)?;
+        if !target.is_enabled() {
+            return Err(Error::Disabled(known.path.clone()));
+        }
+        admit::enter(&table, &principal, target)?;
+        match parts.method {
+            Method::GET => {
+                if let Target::Server(server) = target {
+                    let choice = direct::choose_version(plane, server, &parts.headers, &principal, false)?;
+                    known.choice = Some(choice);
+                }
+                return event_door::open(plane, parts, target, &principal, known.host.as_ref());
+            }
+            Method::POST => check_content(&parts.headers)?,
+            _ => return Err(Error::MethodNotAllowed { allow: "GET, POST" }),
+        }
+        let body = inbound::body(body, settings.max_body_bytes, settings.body_timeout).await?;
+        let standing = Standing {
+            plane: plane.clone(),
+            principal,
+            // Everything comes on one stream, which takes both.
+            accepts: Accepts { json: true, events: true },
+            headers: std::mem::take(&mut parts.headers),
+            table,
+            path: known.path.clone(),
+            host: known.host.clone(),
+        };
+        event_door::post(standing, parts.uri.query(), body).await
+    }
+
     fn refuse(&self, error: &Error, known: &Known) -> Response<Body> {
         let place = Place { host: known.host.as_ref(), path: &known.path, table: known.table.as_deref() };
         let is_modern = known.front == Front::Modern;
         refusal::answer(error, known.id.as_deref(), is_modern, &place, &self.plane.shared.settings)
     }
+}
+
+impl Known {
+    fn is_at(&mut self, target: Target<'_>) {
+        self.path = target.path().to_owned();
+        self.endpoint = match target {
+            Target::Server(_) => Endpoint::Server,
+            Target::Virtual(_) => Endpoint::Virtual,
+        };
+    }
+}
+
+/// Refuses bodies that are no plain JSON.
+fn check_content(headers: &HeaderMap) -> Result<(), Error> {
+    let is_plain = headers.get(CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity");
+    if mcp::headers::is_json(headers) && is_plain { Ok(()) } else { Err(Error::MediaType) }
 }
 
 /// Takes the configured prefix off, by whole segments.

@@ -85,6 +85,7 @@ fn status(error: &Error, is_modern: bool) -> StatusCode {
         Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Error::BodySlow => StatusCode::REQUEST_TIMEOUT,
         Error::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
+        Error::DoorFull => StatusCode::SERVICE_UNAVAILABLE,
         Error::BodyBroken
         | Error::Malformed(_)
         | Error::InvalidRequest(_)
@@ -114,7 +115,7 @@ fn rpc_code(error: &Error, is_modern: bool) -> i32 {
         Error::Unreachable { .. } | Error::RefusedCredentials { .. } => code::UNREACHABLE,
         Error::TimedOut { .. } => code::TIMED_OUT,
         Error::Unusable { .. } => code::UNUSABLE_ANSWER,
-        Error::Overloaded { .. } | Error::TooManyStreams => code::OVERLOADED,
+        Error::Overloaded { .. } | Error::TooManyStreams | Error::DoorFull => code::OVERLOADED,
         Error::Misdressed { .. } => code::INTERNAL,
         Error::Refused { code, .. } => i32::try_from(*code).unwrap_or(code::UNUSABLE_ANSWER),
         _ => code::INVALID_REQUEST,
@@ -134,7 +135,7 @@ fn data(error: &Error) -> Option<String> {
         Error::Overloaded { server } => {
             Some(format!(r#"{{"server":{},"retryAfterMs":{RETRY_AFTER_MS}}}"#, quote(server)))
         }
-        Error::TooManyStreams => Some(format!(r#"{{"retryAfterMs":{RETRY_AFTER_MS}}}"#)),
+        Error::TooManyStreams | Error::DoorFull => Some(format!(r#"{{"retryAfterMs":{RETRY_AFTER_MS}}}"#)),
         Error::Refused { server, .. } => Some(format!(r#"{{"server":{}}}"#, quote(server))),
         Error::ResourceNotFound(uri) => Some(format!(r#"{{"uri":{}}}"#, quote(uri))),
         Error::UnsupportedVersion { requested, supported } => {

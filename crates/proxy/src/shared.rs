@@ -17,6 +17,7 @@ use routing::version::VersionTarget;
 use routing::{Live, Table};
 use tokio::sync::watch;
 
+use crate::event_door::Doors;
 use crate::flights::Flights;
 use crate::opaque::Opaque;
 use crate::parked::Parked;
@@ -62,6 +63,7 @@ pub struct Shared {
     pub(crate) parked: Parked,
     pub(crate) replays: Replays,
     pub(crate) seats: Seats,
+    pub(crate) doors: Doors,
     pub(crate) settings: Settings,
     pub(crate) hint: Hint,
     closing: watch::Sender<bool>,
@@ -88,6 +90,7 @@ impl Shared {
             parked: Parked::default(),
             replays: Replays::default(),
             seats: Seats::default(),
+            doors: Doors::default(),
             settings,
             hint,
             closing: watch::Sender::new(false),

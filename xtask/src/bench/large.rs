@@ -184,5 +184,6 @@ fn inventory(now: Timestamp) -> Inventory {
         templates: Vec::new(),
         reported: Reported { version: Some("1.0.0".to_owned()), previous: None, changed_at: None },
         read_at: now,
+        has_event_stream: false,
     }
 }

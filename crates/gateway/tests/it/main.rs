@@ -15,6 +15,7 @@ mod cli;
 mod config;
 mod direct;
 mod ended;
+mod event_streams;
 mod lent;
 mod peers;
 mod resumption;

@@ -31,6 +31,8 @@ pub(crate) fn peers() -> Option<PathBuf> {
 /// A server of the peers and what a conversation with it shows.
 struct Server {
     start: fn(&Path) -> Command,
+    /// The path it listens at.
+    at: &'static str,
     name: &'static str,
     /// A tool of the server, what it is given and what it answers.
     tool: &'static str,
@@ -49,6 +51,7 @@ struct Server {
 
 const EVERYTHING: Server = Server {
     start: |peers| program::command(peers, "node", &["everything.mjs"]),
+    at: "/mcp",
     name: "mcp-servers/everything",
     tool: "get-sum",
     arguments: r#"{"a": 20, "b": 22}"#,
@@ -63,8 +66,16 @@ const EVERYTHING: Server = Server {
     resource_says: "Everything Server",
 };
 
+/// The same over HTTP+SSE.
+const EVERYTHING_SSE: Server = Server {
+    start: |peers| program::command(peers, "node", &["everything.mjs", "sse"]),
+    at: "/sse",
+    ..EVERYTHING
+};
+
 const FASTMCP: Server = Server {
     start: |peers| program::command(peers, ".venv/bin/python", &["fastmcp_server.py"]),
+    at: "/mcp",
     name: "fastmcp-peer",
     tool: "add",
     arguments: r#"{"a": 20, "b": 22}"#,
@@ -92,7 +103,7 @@ impl Stage {
         let peers = peers()?;
         let (started, address) = Started::listening((server.start)(&peers));
         let app = App::start().await;
-        app.serve("/peer", &format!("http://{address}/mcp")).await;
+        app.serve("/peer", &format!("http://{address}{}", server.at)).await;
         let composed = json!({
             "server_name": "Peers",
             "path": "/virtual/peers",
@@ -224,4 +235,39 @@ async fn the_modern_era_passes_through() {
     let seen = stage.ask(".venv/bin/python", "python_client.py", "/peer", &[plan]);
     assert_eq!(seen["protocol"], "2026-07-28");
     assert_eq!(seen["called"]["content"][0]["text"], "straße \" 😀");
+}
+
+/// A backend over HTTP+SSE is one like others.
+#[tokio::test]
+async fn the_typescript_sdk_speaks_to_everything_over_an_event_stream() {
+    converse(&EVERYTHING_SSE, "node", "ts_client.mjs", "legacy").await;
+}
+
+#[tokio::test]
+async fn the_python_sdk_speaks_to_everything_over_an_event_stream() {
+    converse(&EVERYTHING_SSE, ".venv/bin/python", "python_client.py", "auto").await;
+}
+
+/// A client that knows only HTTP+SSE, with a backend that does and one that does not.
+#[tokio::test]
+async fn the_typescript_sdk_comes_over_an_event_stream() {
+    for server in [&EVERYTHING, &EVERYTHING_SSE] {
+        let Some(stage) = Stage::set(server).await else { return };
+        for (path, slow) in [("/peer/sse", server.slow), ("/virtual/peers/sse", "take_time")] {
+            let arguments: Value = serde_json::from_str(server.slow_arguments).expect("JSON in the table");
+            let plan = json!({ "transport": "sse", "tool": slow, "arguments": arguments, "prompt": server.prompt,
+                "prompt_arguments": { "city": "Potsdam" }, "resource": server.resource });
+            let seen = stage.ask("node", "ts_client.mjs", path, &[&plan.to_string()]);
+            // Where the last report and the answer come in one piece, this client is done before it looks at the report.
+            assert!(seen["progress"].as_u64() >= Some(server.steps - 1), "{path}: {seen}");
+            assert_has(&seen["prompt"], server.prompt_says, path);
+            assert_has(&seen["resource"], server.resource_says, path);
+            assert_has(&seen["tools"], slow, path);
+        }
+        let plan =
+            r#"{"transport": "sse", "tool": "trigger-sampling-request", "arguments": {"prompt": "hello"}}"#;
+        let seen = stage.ask("node", "ts_client.mjs", "/peer/sse", &[plan]);
+        assert_has(&seen["asked"], "sampling/createMessage", "/peer/sse");
+        assert_has(&seen["called"], "sampled by the client", "/peer/sse");
+    }
 }

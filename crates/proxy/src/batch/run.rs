@@ -1,26 +1,20 @@
 //! The messages of a batch under way: side by side, but what asks no answer before what comes after it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use http::header::CONTENT_TYPE;
-use http::{Response, StatusCode};
-use http_body_util::BodyExt;
-use mcp::error::{code, error_body};
-use mcp::message::{Kind, Outline};
-use mcp::sse;
+use http::Response;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::answers::{self, Told};
 use super::member::Member;
 use crate::answer;
+use crate::answered::{self, Listener, Room};
 use crate::error::Error;
 use crate::outbound::{Body, MAX_EVENT_BYTES};
-use crate::reply::JSON;
 use crate::standing::Standing;
 
 /// How many messages of a batch run at once: more than one so that a slow call does not hold up the others, few
@@ -72,7 +66,7 @@ impl Drop for Running {
 }
 
 async fn run(standing: Arc<Standing>, members: Vec<Member>, told: mpsc::Sender<Told>) {
-    let room = AtomicUsize::new(MAX_ANSWERS_BYTES);
+    let room = Room::of_bytes(MAX_ANSWERS_BYTES);
     let mut waiting = members.into_iter().enumerate();
     let mut running = FuturesUnordered::new();
     let mut one_way = None;
@@ -96,30 +90,22 @@ async fn one(
     index: usize,
     member: Member,
     told: &mpsc::Sender<Told>,
-    room: &AtomicUsize,
+    room: &Room,
 ) -> usize {
     let (id, is_one_way) = (member.id().cloned(), member.is_one_way());
-    let (mut head, body) = standing.answer(member.body).await.into_parts();
-    let says = match () {
+    let answer = standing.answer(member.body).await;
+    let id = id.as_deref();
+    let (head, says) = match () {
         // There is nothing to be said to it, not even an error.
-        () if is_one_way => None,
-        () if answer::is_events(&head.headers) => {
-            streamed(standing, body, id.as_deref(), told).await;
+        () if is_one_way => (answer.into_parts().0, None),
+        () if answer::is_events(answer.headers()) => {
+            let unanswered = Some(answered::unanswered(id, &standing.path));
+            answered::each(answer.into_body(), unanswered, told).await;
             return index;
         }
-        () if answer::is_json(&head.headers) => match whole(body, room).await {
-            Ok(answer) => Some(answer),
-            Err(reason) => {
-                let error = Error::Unusable { server: standing.path.clone(), reason };
-                let refusal = standing.refuse(&error, id.as_deref());
-                let body;
-                (head, body) = refusal.into_parts();
-                body.collect().await.ok().map(|body| body.to_bytes())
-            }
-        },
         () => {
-            head.headers.insert(CONTENT_TYPE, JSON);
-            Some(wordless(head.status, id.as_deref(), &standing.path))
+            let (head, whole) = answered::whole(answer, standing, id, room).await;
+            (head, Some(whole))
         }
     };
     // Nobody is told where the client has gone.
@@ -127,55 +113,8 @@ async fn one(
     index
 }
 
-/// Passes on the messages of a stream, and an error where it ends without an answer.
-async fn streamed(standing: &Standing, mut body: Body, id: Option<&[u8]>, told: &mpsc::Sender<Told>) {
-    let mut decoder = sse::Decoder::new(MAX_EVENT_BYTES);
-    let mut has_answered = false;
-    while let Some(Ok(frame)) = body.frame().await {
-        let Ok(data) = frame.into_data() else { continue };
-        decoder.push(data);
-        while let Some(Ok(event)) = decoder.next() {
-            let is_message = event.name.as_deref().is_none_or(|name| name == b"message");
-            if event.data.is_empty() || !is_message {
-                continue;
-            }
-            // What is neither a request nor a notification answers, also an array with the answer in it.
-            has_answered |= !Outline::read(&event.data).is_ok_and(|read| read.kind != Kind::Response);
-            if told.send(Told::Streamed(event.data)).await.is_err() {
-                return;
-            }
-        }
+impl Listener for mpsc::Sender<Told> {
+    async fn tell(&self, message: Bytes) -> bool {
+        self.send(Told::Streamed(message)).await.is_ok()
     }
-    if !has_answered {
-        let message = format!("Backend server gave no answer: {}", standing.path);
-        let _ = told.send(Told::Streamed(error_body(id, code::UNUSABLE_ANSWER, &message, None))).await;
-    }
-}
-
-/// Reads an answer to its end, as far as there is room for it; else says why it cannot be used.
-async fn whole(mut body: Body, room: &AtomicUsize) -> Result<Bytes, String> {
-    let (mut first, mut more) = (Bytes::new(), BytesMut::new());
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| error.reason())?;
-        let Ok(data) = frame.into_data() else { continue };
-        let taken =
-            room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(data.len()));
-        if taken.is_err() {
-            return Err(format!("the answers of a batch hold more than {MAX_ANSWERS_BYTES} bytes"));
-        }
-        if first.is_empty() && more.is_empty() {
-            first = data;
-            continue;
-        }
-        more.extend_from_slice(&std::mem::take(&mut first));
-        more.extend_from_slice(&data);
-    }
-    Ok(if more.is_empty() { first } else { more.freeze() })
-}
-
-/// What is said for a backend that refused without a message in it.
-fn wordless(status: StatusCode, id: Option<&[u8]>, server: &str) -> Bytes {
-    let (message, number) = (format!("Backend server gave an unusable answer: {server}"), status.as_u16());
-    let data = format!(r#"{{"reason":"it answered HTTP {number} without MCP in it"}}"#);
-    error_body(id, code::UNUSABLE_ANSWER, &message, Some(&data))
 }

@@ -31,7 +31,7 @@ pub struct InventoryRecord {
     #[serde(default)]
     num_tools: u64,
     read_at: Moment,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     has_event_stream: bool,
     /// What it said in the older era, where it speaks both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
