@@ -47,6 +47,19 @@ async fn legacy_clients_of_backends_that_speak_both() {
     judge::<Both>("legacy-both", LEGACY).await;
 }
 
+/// What a backend lacks in the newer era, clients of the older do not miss.
+#[tokio::test(flavor = "multi_thread")]
+async fn legacy_clients_of_a_backend_whose_modern_side_lacks_much() {
+    let Some(suite) = Suite::find() else { return };
+    let backend = fixture::<Both>(Part::Whole).await;
+    backend.set(|script| script.tools.iter_mut().for_each(|tool| tool.only_modern = Some(false)));
+    let (first, second) = (fixture::<Both>(Part::FirstHalf).await, fixture::<Both>(Part::SecondHalf).await);
+    let app = gateway(&backend.url(), [&first.url(), &second.url()]).await;
+    let run = |path: &str, name: &str| (format!("{}{path}", app.url), format!("legacy-both-{name}"));
+    let runs = vec![run("/one", "path"), run("/virtual/one", "virtual")];
+    assert_as_expected(&judge_each(&suite, LEGACY, runs).await);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn modern_clients_of_backends_that_speak_both() {
     judge::<Both>("modern-both", MODERN).await;

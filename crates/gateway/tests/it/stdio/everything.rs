@@ -46,7 +46,7 @@ async fn everything_is_a_command() {
     assert!(asked.messages().await.last().unwrap().to_string().contains("sampled here"));
 }
 
-/// A server of both eras, which discovery finds to be a modern one.
+/// A server of both eras: modern clients share a process, a session has one of its own.
 #[tokio::test]
 async fn fastmcp_is_a_command() {
     let Some(peers) = peers() else { return };
@@ -58,7 +58,7 @@ async fn fastmcp_is_a_command() {
     let app = App::configured(&toml).await;
     app.serve("/fastmcp", "stdio:fastmcp").await;
     let known = app.admin().get("/api/servers/fastmcp").await.expect(200);
-    assert_eq!(known["protocol_era"], "modern", "{known}");
+    assert_eq!(known["protocol_era"], "both", "{known}");
     app.compose("some", &[row("add", "/fastmcp", ""), row("count", "/fastmcp", "")]).await;
     for path in ["/fastmcp", "/virtual/some"] {
         for client in [legacy(&app, path).await, modern(&app, path).await] {
