@@ -68,6 +68,7 @@ fn inventory(era: Era, tools: &[&str], prompts: &[&str]) -> Inventory {
         templates: Vec::new(),
         reported: Reported::default(),
         read_at: Timestamp(1),
+        has_event_stream: false,
     }
 }
 
