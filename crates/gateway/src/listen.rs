@@ -3,7 +3,6 @@
 //! One task accepts. Each data thread runs a runtime of its own and serves the connections it was dealt, so
 //! that an MCP request is never handed from one thread to another and its proxy shares nothing with others.
 
-mod body;
 mod connection;
 mod control;
 mod plane;

@@ -11,13 +11,13 @@ use std::time::Duration;
 use axum::extract::ConnectInfo;
 use bytes::BytesMut;
 use http::{Request, Response};
+use http_body_util::Either;
 use hyper::server::conn::http2::Builder;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::body::{Body, Incoming};
 use super::{Accepted, Control, plane};
 
 /// A new connection must have sent the head of its first request by then.
@@ -37,6 +37,12 @@ const PING_EVERY: Duration = Duration::from_secs(60);
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// What is read at first: more than most requests.
 const FIRST_READ_BYTES: usize = 8 << 10;
+
+/// A request's body, in HTTP/1 or in HTTP/2.
+type Incoming = Either<http1::body::Body, hyper::body::Incoming>;
+
+/// An answer's body, from the data plane or from the control plane.
+type Body = Either<proxy::outbound::Body, axum::body::Body>;
 
 /// What a data thread answers requests with.
 pub(super) struct Planes {
@@ -104,7 +110,7 @@ pub(super) async fn serve(
             first_head: FIRST_HEAD.saturating_sub(accepted_at.elapsed()),
             next_head: NEXT_HEAD,
         };
-        let service = |request: Request<http1::body::Body>| planes.answer(request.map(Incoming::One), peer);
+        let service = |request: Request<http1::body::Body>| planes.answer(request.map(Either::Left), peer);
         if let Err(error) = http1::server::serve(stream, begun, patience, closing, service).await {
             tracing::debug!(%error, "a connection broke off");
         }
@@ -113,7 +119,7 @@ pub(super) async fn serve(
     let planes = &planes;
     let service = hyper::service::service_fn(move |request: Request<hyper::body::Incoming>| {
         let planes = planes.clone();
-        async move { Ok::<_, Infallible>(planes.answer(request.map(Incoming::Two), peer).await) }
+        async move { Ok::<_, Infallible>(planes.answer(request.map(Either::Right), peer).await) }
     });
     let (read, write) = stream.into_split();
     let stream = TokioIo::new(tokio::io::join(Cursor::new(begun).chain(read), write));
@@ -145,7 +151,7 @@ async fn beginning(stream: &mut TcpStream) -> std::io::Result<BytesMut> {
 impl Planes {
     async fn answer(&self, mut request: Request<Incoming>, peer: Option<SocketAddr>) -> Response<Body> {
         if !plane::is_control(request.uri().path(), &self.prefix) {
-            return self.proxy.handle(request).await.map(Body::Data);
+            return self.proxy.handle(request).await.map(Either::Left);
         }
         if let Some(short) = plane::without_prefix(request.uri(), &self.prefix) {
             *request.uri_mut() = short;
@@ -153,6 +159,6 @@ impl Planes {
         if let Some(peer) = peer {
             request.extensions_mut().insert(ConnectInfo(peer));
         }
-        self.control.answer(request).await.map(Body::Control)
+        self.control.answer(request).await.map(Either::Right)
     }
 }
