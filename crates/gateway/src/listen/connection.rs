@@ -89,6 +89,8 @@ pub(super) async fn serve(
         Err(error) => return tracing::debug!(%error, "a connection ended before it began"),
     };
     let peer = stream.peer_addr().ok();
+    // The worker waits for its receivers to be gone; this one goes with the connection.
+    let _open = closing.clone();
     let mut closing = pin!(async move {
         // The worker that could not tell is gone, and with it what runs.
         let _ = closing.wait_for(|closing| *closing).await;

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use testkit::client::Connection;
+use testkit::steps::{Step, Steps};
 use testkit::{LegacyBackend, Tool};
 
 use crate::app::App;
@@ -36,6 +37,25 @@ async fn a_running_call_is_finished_and_new_connections_are_refused() {
     assert!(result.get("content").is_some(), "{result}");
     assert!(app.ended().await.success());
     assert!(begun.elapsed() < Duration::from_secs(10), "it waited for more than the call");
+}
+
+#[tokio::test]
+async fn a_stream_that_begins_while_it_stops_is_finished() {
+    let steps = [Step::Pause(500), Step::Progress(10), Step::Pause(1000)];
+    let end = |_: &Value, _: &Value| json!({ "content": [{ "type": "text", "text": "done" }] });
+    let backend = LegacyBackend::start("busy").tool(Tool::new("late").plays(Steps::new(steps, end))).await;
+    let mut app = App::configured("[server]\nshutdown_grace = \"20s\"").await;
+    app.serve("/busy", &backend.url()).await;
+    let mut client = app.client("/busy", &app.reader().await);
+    client.initialize().await;
+    let params = json!({ "name": "late", "_meta": { "progressToken": "p" } });
+    let running = tokio::spawn(async move { client.request("tools/call", params).await.messages().await });
+    backend.until("the call runs", |stub| stub.runs("late") == 1).await;
+    app.terminate();
+    let messages = running.await.unwrap();
+    assert_eq!(messages.len(), 2, "{messages:?}");
+    assert_eq!(messages[1]["result"]["content"][0]["text"], "done", "{messages:?}");
+    assert!(app.ended().await.success());
 }
 
 #[tokio::test]
