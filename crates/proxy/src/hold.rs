@@ -38,6 +38,8 @@ pub(crate) struct Ticket {
     pub(crate) digest: u64,
     /// The raw id of the request that is answered now.
     pub(crate) id: Bytes,
+    /// The raw progress token of the request that the backend has.
+    pub(crate) progress_token: Option<Bytes>,
 }
 
 impl Hold {

@@ -69,6 +69,8 @@ pub(crate) struct Relay {
     /// that the client reads.
     pub(crate) passes_lists: bool,
     pub(crate) restore: Option<RestoreId>,
+    /// The progress token that the backend was given, and that of the request which waits for its answer now.
+    pub(crate) progress: Option<RestoreId>,
     /// The raw id of the request at the backend; answers with another are none. `None` takes them all.
     pub(crate) awaited: Option<Bytes>,
     pub(crate) dress: Dress,
@@ -95,6 +97,7 @@ impl Relay {
             may_ask: true,
             passes_lists: false,
             restore: None,
+            progress: None,
             awaited: None,
             dress: Dress::Same,
             lender: None,
@@ -191,8 +194,21 @@ impl Relay {
                 if self.passes_lists { Passed::Message(data) } else { Passed::Nothing }
             }
             Method::Message if !self.wants_log(outline, &data) => Passed::Nothing,
+            Method::Progress => Passed::Message(self.retold(outline, data)),
             Method::ResourceUpdated if matches!(self.dress, Dress::ToModern { .. }) => Passed::Nothing,
             _ => Passed::Message(data),
+        }
+    }
+
+    /// Gives progress the token of the request that waits now; a client knows only those it gave last.
+    fn retold(&self, outline: &Outline, data: Bytes) -> Bytes {
+        let (Some(tokens), Some(params)) = (&self.progress, outline.params) else { return data };
+        match member(params.of(&data), "progressToken") {
+            Some(token) if token.of(params.of(&data)) == &tokens.own[..] => {
+                let at = token.shifted(u32::try_from(params.range().start).unwrap_or(u32::MAX));
+                splice(&data, &mut [Edit { at, with: tokens.clients.clone() }])
+            }
+            _ => data,
         }
     }
 

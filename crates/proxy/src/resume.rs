@@ -5,7 +5,7 @@ use catalog::VersionKey;
 use http::{Response, StatusCode};
 use mcp::bridge::input_responses;
 use mcp::error::result_body;
-use mcp::message::Span;
+use mcp::message::{Meta, Span};
 use routing::version::VersionTarget;
 
 use crate::answer;
@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::hold::Ticket;
 use crate::outbound::Body;
 use crate::plane::Call;
+use crate::relay::RestoreId;
 
 /// Makes the ticket with which a call can be gone on with.
 pub(crate) fn ticket(call: &Call, version: &VersionTarget) -> Ticket {
@@ -21,7 +22,13 @@ pub(crate) fn ticket(call: &Call, version: &VersionTarget) -> Ticket {
         principal: (*call.principal).clone(),
         digest: digest(call),
         id: call.id().map(Bytes::copy_from_slice).unwrap_or_default(),
+        progress_token: progress_token(call),
     }
+}
+
+fn progress_token(call: &Call) -> Option<Bytes> {
+    let meta = call.outline.meta?.of(&call.body);
+    Meta::read(meta).progress_token.map(|token| Bytes::copy_from_slice(token.of(meta)))
 }
 
 /// What must not change between the rounds of a call: its method, name and arguments.
@@ -59,6 +66,8 @@ pub(crate) async fn go_on(
     let id = call.id().map(Bytes::copy_from_slice).unwrap_or_default();
     if let Some(ticket) = &mut parked.hold.ticket {
         ticket.id = id.clone();
+        let tokens = ticket.progress_token.clone().zip(progress_token(call));
+        parked.relay.progress = tokens.map(|(own, clients)| RestoreId { own, clients });
     }
     if let Some(restore) = &mut parked.relay.restore {
         restore.clients = id;

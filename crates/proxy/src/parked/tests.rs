@@ -19,6 +19,7 @@ async fn parked_call() -> ParkedCall {
         principal: caller("ann"),
         digest: 7,
         id: Bytes::from_static(b"\"one\""),
+        progress_token: None,
     };
     let params = Bytes::from_static(br#"{"message":"Which?"}"#);
     let question = InputRequest {

@@ -296,3 +296,21 @@ fn a_stream_in_which_something_is_sealed_is_the_same_otherwise() {
     );
     assert!(!told.contains("mine"), "{told}");
 }
+
+#[test]
+fn progress_gets_the_token_of_the_request_that_waits() {
+    let tokens =
+        RestoreId { own: Bytes::from_static(b"\"first\""), clients: Bytes::from_static(b"\"second\"") };
+    let relay = Relay { progress: Some(tokens), ..Relay::untouched() };
+    let told = |token: &str| {
+        let data = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progress":1.50,"progressToken":{token}}}}}"#
+        );
+        let outline = Outline::read(data.as_bytes()).unwrap();
+        relay.retold(&outline, data.into())
+    };
+    let expected = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1.50,"progressToken":"second"}}"#;
+    assert_eq!(told("\"first\""), expected);
+    // Another's stays as it is.
+    assert!(told("7").ends_with(br#""progressToken":7}}"#));
+}
