@@ -75,6 +75,10 @@ struct Connection<IO> {
 }
 
 /// What comes next on a connection.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is the usual one, and a box for it would cost each request"
+)]
 enum Next {
     Request(Head),
     Refused(Refused),
