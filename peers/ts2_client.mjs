@@ -58,7 +58,9 @@ async function main() {
   };
   if (plan.tool) {
     const call = { name: plan.tool, arguments: plan.arguments ?? {} };
-    seen.called = await client.callTool(call, { onprogress: () => (progress += 1), timeout: 30_000 });
+    // The SDK tells of rounds of input as if they were progress; those are not the server's reports.
+    const onprogress = ({ message }) => (progress += message?.startsWith("Fulfilling input") ? 0 : 1);
+    seen.called = await client.callTool(call, { onprogress, timeout: 30_000 });
   }
   if (plan.prompt) seen.prompt = await client.getPrompt({ name: plan.prompt, arguments: plan.prompt_arguments ?? {} });
   if (plan.resource) seen.resource = await client.readResource({ uri: plan.resource });

@@ -23,16 +23,19 @@ enum Say {
     End,
 }
 
+/// Most that waits to be said; no test says so much.
+const MOST_SAID: usize = 1024;
+
 /// A backend with one stream, whose first event names `names`. Posts are answered 202, and what `answers` makes of them
 /// comes on the stream.
 struct Old {
     stub: Stub,
-    stream: mpsc::UnboundedSender<Say>,
+    stream: mpsc::Sender<Say>,
 }
 
 impl Old {
     async fn start(names: &'static str, answers: fn(&str) -> Option<String>) -> Self {
-        let (stream, said) = mpsc::unbounded_channel();
+        let (stream, said) = mpsc::channel(MOST_SAID);
         let said = Arc::new(tokio::sync::Mutex::new(said));
         let speak = stream.clone();
         let stub = Stub::start(move |mut wire| {
@@ -49,7 +52,7 @@ impl Old {
                     }
                     wire.say("HTTP/1.1 202 x\r\ncontent-length: 8\r\n\r\nAccepted").await;
                     if let Some(answer) = answers(&request.body) {
-                        let _ = speak.send(Say::Text(event(&answer)));
+                        speak.send(Say::Text(event(&answer))).await.ok();
                     }
                 }
             }
@@ -59,11 +62,11 @@ impl Old {
     }
 
     fn say(&self, message: &str) {
-        self.stream.send(Say::Text(event(message))).unwrap();
+        self.stream.try_send(Say::Text(event(message))).unwrap();
     }
 }
 
-async fn follow(mut wire: Wire, said: &tokio::sync::Mutex<mpsc::UnboundedReceiver<Say>>) {
+async fn follow(mut wire: Wire, said: &tokio::sync::Mutex<mpsc::Receiver<Say>>) {
     let mut said = said.lock().await;
     while let Some(Say::Text(text)) = said.recv().await {
         wire.say(&text).await;
@@ -153,7 +156,7 @@ async fn who_waits_hears_that_the_stream_ended() {
     let call = backends.send(&endpoint, outgoing(Method::POST, &session, CALL));
     let end = async {
         tokio::time::sleep(Duration::from_millis(100)).await;
-        old.stream.send(Say::End).unwrap();
+        old.stream.try_send(Say::End).unwrap();
     };
     let (answer, ()) = tokio::join!(call, end);
     assert!(matches!(answer, Err(Error::Broken { .. })), "{:?}", answer.err());
