@@ -47,19 +47,6 @@ pub(crate) struct Feed {
     spare: u64,
 }
 
-/// What a feed waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fed {
-    /// The service to ask.
-    Asking,
-    /// The client to hear that it may send the body.
-    Continue,
-    /// More bytes.
-    Bytes,
-    /// Nothing: the body is over.
-    Over,
-}
-
 impl Slot {
     /// Takes the next piece; `None` behind the last.
     pub(crate) fn poll_take(&self, cx: &Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
@@ -102,37 +89,32 @@ impl Feed {
         self.slot.clone()
     }
 
-    /// Moves on what the buffer holds of the body, as far as the service asks for it.
-    pub(crate) fn poll(&mut self, cx: &Context<'_>, buffer: &mut BytesMut) -> Fed {
+    /// Moves on what the buffer holds of the body, as far as the service asks for it. Says whether the client must hear
+    /// first that it may send the body.
+    pub(crate) fn poll(&mut self, cx: &Context<'_>, buffer: &mut BytesMut) -> bool {
         let slot = self.slot.clone();
         let mut state = slot.lock();
         if state.is_over {
-            return Fed::Over;
+            return false;
         }
         if !state.is_wanted || state.piece.is_some() {
             state.connection = Some(cx.waker().clone());
-            return Fed::Asking;
+            return false;
         }
         if std::mem::take(&mut self.expects_continue) && buffer.is_empty() {
-            return Fed::Continue;
+            return true;
         }
         match self.take(buffer) {
             Ok(Some(piece)) => {
-                let is_over = self.framing.is_done();
-                state.put(Some(Ok(piece)), is_over);
+                state.put(Some(Ok(piece)), self.framing.is_done());
                 state.connection = Some(cx.waker().clone());
-                if is_over { Fed::Over } else { Fed::Asking }
             }
-            Ok(None) if self.framing.is_done() => {
-                state.put(None, true);
-                Fed::Over
-            }
-            Ok(None) => Fed::Bytes,
-            Err(fault) => {
-                state.put(Some(Err(Broken(fault))), true);
-                Fed::Over
-            }
+            Ok(None) if self.framing.is_done() => state.put(None, true),
+            // More has to be read.
+            Ok(None) => {}
+            Err(fault) => state.put(Some(Err(Broken(fault))), true),
         }
+        false
     }
 
     /// Takes the next piece out of the buffer, small ones together.

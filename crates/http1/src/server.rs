@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, Sleep};
 
 use crate::body::Body;
-use crate::feed::{Fed, Feed};
+use crate::feed::Feed;
 use crate::framing::Framing;
 use crate::outgoing::{Asked, Delimited, Outgoing};
 use crate::request::{Head, Reader, Refused};
@@ -147,10 +147,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
         timer: Pin<&mut Sleep>,
     ) -> Poll<io::Result<Next>> {
         loop {
-            match self.skip().and_then(|is_skipped| match is_skipped {
-                true => reader.read(&mut self.buffer),
-                false => Ok(None),
-            }) {
+            match self.read_head(reader) {
                 Ok(Some(head)) => return Poll::Ready(Ok(Next::Request(head))),
                 Ok(None) => {}
                 Err(refused) => return Poll::Ready(Ok(Next::Refused(refused))),
@@ -181,11 +178,14 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
         self.unread.left().is_some_and(|left| left <= MAX_AHEAD_BYTES as u64)
     }
 
-    /// Passes over what nobody read. Returns whether all of it came.
-    fn skip(&mut self) -> Result<bool, Refused> {
+    /// Takes the next head out of the buffer, behind what nobody read of the last body; `None` where it is not all there.
+    fn read_head(&mut self, reader: &mut Reader) -> Result<Option<Head>, Refused> {
         let bad = |fault| Refused(StatusCode::BAD_REQUEST, fault);
         while self.unread.take(&mut self.buffer).map_err(bad)?.is_some() {}
-        Ok(self.unread.is_done())
+        if !self.unread.is_done() {
+            return Ok(None);
+        }
+        reader.read(&mut self.buffer)
     }
 
     /// Lets go of room that a large request took.
@@ -222,8 +222,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
             return Poll::Ready(Ok(response));
         }
         loop {
-            let fed = feed.as_mut().map_or(Fed::Over, |feed| feed.poll(cx, &mut self.buffer));
-            if fed == Fed::Continue {
+            if feed.as_mut().is_some_and(|feed| feed.poll(cx, &mut self.buffer)) {
                 self.outgoing.go_on();
             }
             if !self.outgoing.is_empty() {
