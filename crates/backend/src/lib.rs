@@ -5,6 +5,7 @@
 
 pub mod error;
 pub mod event_stream;
+pub mod events;
 pub mod handshake;
 pub mod inventory;
 pub mod reply;

@@ -324,7 +324,8 @@ fn kept(relay: &Relay) -> Option<(Writing, bool)> {
     Some((errand.shared.replays.begin(&sealed.id), sealed.revision >= Revision::V2025_11_25))
 }
 
-fn unanswered(id: Option<&[u8]>, server: &str) -> Bytes {
+/// What is said where a stream ends without an answer.
+pub(crate) fn unanswered(id: Option<&[u8]>, server: &str) -> Bytes {
     let message = format!("Backend server gave no answer: {server}");
     error_body(id, code::UNUSABLE_ANSWER, &message, None)
 }

@@ -60,11 +60,6 @@ pub(crate) async fn each(mut body: Body, unanswered: Option<Bytes>, listener: &i
     }
 }
 
-/// What is said where a stream ends without an answer.
-pub(crate) fn unanswered(id: Option<&[u8]>, server: &str) -> Bytes {
-    error_body(id, code::UNUSABLE_ANSWER, &format!("Backend server gave no answer: {server}"), None)
-}
-
 /// Reads an answer that is no stream: its head, and the message in it, which is an error where it holds none that can
 /// be used.
 pub(crate) async fn whole(

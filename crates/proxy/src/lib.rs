@@ -20,6 +20,7 @@ mod hold;
 mod inbound;
 mod kept;
 mod lent;
+mod listening;
 mod metadata;
 mod metrics;
 mod opaque;

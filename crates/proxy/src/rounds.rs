@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use backend::events::{Events, Unread};
 use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode};
-use http_body_util::BodyExt;
 use mcp::bridge::{InputRequest, InputRequired, input_required, with_responses};
 use mcp::error::{code, error_body};
 use mcp::message::{Outline, member, quote};
@@ -192,30 +192,26 @@ fn finally(relay: &Relay, answer: Bytes) -> Answered {
 /// Passes a stream's messages on until its answer.
 async fn read(
     round: &Round,
-    mut reply: backend::Reply,
+    reply: backend::Reply,
     relay: &Relay,
     sender: &mpsc::Sender<Bytes>,
 ) -> Result<Answered, Error> {
-    let mut decoder = sse::Decoder::new(MAX_EVENT_BYTES);
+    let mut events = Events::new(reply, MAX_EVENT_BYTES);
     let unusable = |reason: &str| Error::Unusable { server: server(round).into(), reason: reason.into() };
-    while let Some(frame) = reply.frame().await {
-        let frame = frame.map_err(|error| Error::of_backend(server(round), &error))?;
-        let Ok(data) = frame.into_data() else { continue };
-        decoder.push(data);
-        while let Some(event) = decoder.next() {
-            // A piece may hold thousands of events that mean nothing.
-            tokio::task::coop::consume_budget().await;
-            let data = event.map_err(|_| unusable("it sent an event too long to read"))?.data;
-            if let Some(asked) = input_required(&data) {
-                return Ok(Answered::Asks(asked));
+    while let Some(event) = events.next().await {
+        let event = event.map_err(|unread| match unread {
+            Unread::TooLong(_) => unusable("it sent an event too long to read"),
+            Unread::Broken(error) => Error::of_backend(server(round), &error),
+        })?;
+        if let Some(asked) = input_required(&event.data) {
+            return Ok(Answered::Asks(asked));
+        }
+        match relay.pass(event.data) {
+            Passed::Answer(answer) => return Ok(Answered::Finally(answer)),
+            Passed::Message(message) => {
+                let _ = sender.send(sse::encode(&message, None)).await;
             }
-            match relay.pass(data) {
-                Passed::Answer(answer) => return Ok(Answered::Finally(answer)),
-                Passed::Message(message) => {
-                    let _ = sender.send(sse::encode(&message, None)).await;
-                }
-                Passed::Nothing | Passed::Question { .. } | Passed::Lacking(_) => {}
-            }
+            Passed::Nothing | Passed::Question { .. } | Passed::Lacking(_) => {}
         }
     }
     Err(unusable("its stream ended without an answer"))

@@ -11,13 +11,14 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::opening::{Events, Opened};
+use super::opening::{self, Opened};
 use crate::answer;
 use crate::duplex::board::{Board, Closed};
 use crate::duplex::inbox::Inbox;
 use crate::duplex::messages::Peer;
 use crate::duplex::switchboard::{Delivered, Serves};
 use crate::error::Error;
+use crate::events::Events;
 use crate::outgoing::Outgoing;
 use crate::pool::Backends;
 use crate::route::Route;
@@ -111,7 +112,7 @@ impl Channel {
 
     /// Delivers what comes until the stream ends; says why it did.
     async fn follow(&self, mut events: Events) -> String {
-        while let Some(event) = events.next().await {
+        while let Some(event) = opening::next(&mut events).await {
             let event = match event {
                 Ok(event) => event,
                 Err(error) => return format!("the event stream broke off: {}", error.reason()),

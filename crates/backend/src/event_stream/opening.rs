@@ -4,13 +4,13 @@ use bytes::Bytes;
 use catalog::endpoint::Endpoint;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method as Verb, StatusCode};
-use mcp::sse::{Decoder, Event};
+use mcp::sse::Event;
 use tokio::time::Instant;
 
 use crate::error::Error;
+use crate::events::Events;
 use crate::outgoing::Outgoing;
 use crate::pool::Backends;
-use crate::reply::Reply;
 
 /// Longest event of a stream; as long as the longest answer that is read whole.
 const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
@@ -22,33 +22,12 @@ pub(super) struct Opened {
     pub(super) posts: Endpoint,
 }
 
-/// The events of a stream.
-pub(super) struct Events {
-    reply: Reply,
-    decoder: Decoder,
-}
-
-impl Events {
-    /// Waits for the next event that says something; `None` at the end.
-    pub(super) async fn next(&mut self) -> Option<Result<Event, Error>> {
-        loop {
-            if let Some(event) = self.decoder.next() {
-                // A piece may hold thousands of events that mean nothing.
-                tokio::task::coop::consume_budget().await;
-                match event {
-                    Ok(event) if event.data.is_empty() => continue,
-                    Ok(event) => return Some(Ok(event)),
-                    Err(error) => return Some(Err(Error::not_mcp(error.to_string()))),
-                }
-            }
-            match self.reply.frame().await? {
-                Ok(frame) => {
-                    if let Ok(data) = frame.into_data() {
-                        self.decoder.push(data);
-                    }
-                }
-                Err(error) => return Some(Err(error)),
-            }
+/// Waits for the next event that says something; `None` at the end.
+pub(super) async fn next(events: &mut Events) -> Option<Result<Event, Error>> {
+    loop {
+        match events.next().await? {
+            Ok(event) if event.data.is_empty() => {}
+            event => return Some(event.map_err(Error::from)),
         }
     }
 }
@@ -78,8 +57,8 @@ impl Backends {
             }
             // It is silent for as long as nothing happens.
             reply.set_idle(None);
-            let mut events = Events { reply, decoder: Decoder::new(MAX_EVENT_BYTES) };
-            let first = events.next().await.unwrap_or_else(|| Err(nameless()))?;
+            let mut events = Events::new(reply, MAX_EVENT_BYTES);
+            let first = next(&mut events).await.unwrap_or_else(|| Err(nameless()))?;
             let is_endpoint = first.name.as_deref() == Some(b"endpoint");
             let named = std::str::from_utf8(&first.data).ok().filter(|_| is_endpoint).ok_or_else(nameless)?;
             // Another origin is refused: what is posted there, credentials among it, is not for strangers, and the

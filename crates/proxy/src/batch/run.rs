@@ -99,7 +99,7 @@ async fn one(
         // There is nothing to be said to it, not even an error.
         () if is_one_way => (answer.into_parts().0, None),
         () if answer::is_events(answer.headers()) => {
-            let unanswered = Some(answered::unanswered(id, &standing.path));
+            let unanswered = Some(answer::unanswered(id, &standing.path));
             answered::each(answer.into_body(), unanswered, told).await;
             return index;
         }

@@ -56,7 +56,7 @@ pub(super) async fn request(
 
 async fn say(answer: Response<Body>, standing: &Standing, id: &[u8], door: &Arc<Door>) {
     if answer::is_events(answer.headers()) {
-        let unanswered = Some(answered::unanswered(Some(id), &standing.path));
+        let unanswered = Some(answer::unanswered(Some(id), &standing.path));
         return answered::each(answer.into_body(), unanswered, &**door).await;
     }
     let room = Room::of_bytes(MAX_EVENT_BYTES);

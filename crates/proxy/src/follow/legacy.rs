@@ -3,17 +3,13 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use backend::{Outgoing, Reply};
-use bytes::Bytes;
-use http::header::ACCEPT;
-use http::{HeaderMap, Method as Verb, StatusCode};
-use http_body_util::BodyExt;
-use mcp::sse;
+use backend::events::Events;
+use http::{HeaderMap, StatusCode};
 use mcp::subscription::Filter;
 
 use super::source::{Pause, Source};
-use crate::forward::{self, EVENTS};
-use crate::outbound::MAX_EVENT_BYTES;
+use crate::forward;
+use crate::listening::{self, Listening};
 use crate::relay::Passed;
 use crate::sessions::{BackendSession, Slot};
 
@@ -59,47 +55,33 @@ async fn read_stream(source: &mut Source, slot: &Slot, open: &Arc<BackendSession
         return Ended::NoStream;
     }
     let errand = &source.errand;
-    let mut headers = errand.session_headers(open, HeaderMap::new());
-    headers.insert(ACCEPT, EVENTS);
-    let outgoing = Outgoing { method: Verb::GET, headers, body: Bytes::new() };
-    let answer = match errand.backends.send(&errand.version.endpoint, outgoing).await {
-        Ok(answer) if answer.status() == StatusCode::OK => answer,
-        Ok(answer) if answer.status() == StatusCode::NOT_FOUND => return Ended::Lost,
-        // The backend has not noticed yet that the stream before this one is closed.
-        Ok(answer) if answer.status() == StatusCode::CONFLICT => return Ended::AtOnce,
-        Ok(answer) if answer.status() == StatusCode::BAD_REQUEST => {
+    let headers = errand.session_headers(open, HeaderMap::new());
+    let events = match listening::listen(&errand.backends, &errand.version.endpoint, headers).await {
+        Listening::Open(events) => events,
+        Listening::Unknown => return Ended::Lost,
+        Listening::NotNow => return Ended::AtOnce,
+        Listening::Refused(answer) if answer.status() == StatusCode::BAD_REQUEST => {
             let refusal = forward::read_refusal(answer.into_body()).await.unwrap_or_default();
             return if forward::is_about_session(&refusal) { Ended::Lost } else { Ended::NoStream };
         }
-        Ok(answer) if answer.status().is_client_error() => return Ended::NoStream,
-        _ => return Ended::AtOnce,
+        Listening::Refused(_) => return Ended::NoStream,
     };
     source.ready.done();
-    let mut reply = answer.into_body();
-    reply.set_idle(None);
     tokio::select! {
-        ended = pass_all(source, reply) => ended,
+        ended = pass_all(source, events) => ended,
         () = renewed => Ended::Renewed,
     }
 }
 
-async fn pass_all(source: &Source, mut reply: Reply) -> Ended {
+async fn pass_all(source: &Source, mut events: Events) -> Ended {
     let relay = source.relay();
-    let mut decoder = sse::Decoder::new(MAX_EVENT_BYTES);
     let mut ended = Ended::AtOnce;
-    while let Some(Ok(frame)) = reply.frame().await {
-        let Ok(data) = frame.into_data() else { continue };
-        decoder.push(data);
-        while let Some(event) = decoder.next() {
-            // A piece may hold thousands of events that mean nothing.
-            tokio::task::coop::consume_budget().await;
-            let Ok(event) = event else { return ended };
-            ended = Ended::AfterEvents;
-            if !event.data.is_empty()
-                && let Passed::Message(message) = relay.pass(event.data)
-            {
-                source.errand.session.push(&message);
-            }
+    while let Some(Ok(event)) = events.next().await {
+        ended = Ended::AfterEvents;
+        if !event.data.is_empty()
+            && let Passed::Message(message) = relay.pass(event.data)
+        {
+            source.errand.session.push(&message);
         }
     }
     ended

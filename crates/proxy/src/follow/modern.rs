@@ -4,17 +4,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use backend::Reply;
+use backend::events::Events;
 use bytes::Bytes;
 use catalog::endpoint::Era;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use http_body_util::BodyExt;
 use mcp::bridge::{Dress, to_legacy};
 use mcp::era::Revision;
 use mcp::headers::{METHOD, PROTOCOL_VERSION};
 use mcp::message::Outline;
 use mcp::method::Method;
-use mcp::sse::Decoder;
 use mcp::subscription::{self, Filter};
 use tokio::sync::{mpsc, oneshot};
 
@@ -114,8 +112,7 @@ enum Opened {
 
 /// A stream of a backend.
 struct Stream {
-    reply: Reply,
-    decoder: Decoder,
+    events: Events,
     relay: Relay,
 }
 
@@ -160,7 +157,7 @@ async fn open(source: &Source, number: u64, filter: &Filter) -> Opened {
     if status.is_success() && answer::is_events(answer.headers()) {
         let mut reply = answer.into_body();
         reply.set_idle(None);
-        let stream = Stream { reply, decoder: Decoder::new(MAX_EVENT_BYTES), relay: source.relay() };
+        let stream = Stream { events: Events::new(reply, MAX_EVENT_BYTES), relay: source.relay() };
         let begun = tokio::time::timeout(ACKNOWLEDGMENT_TIME, stream.begin(source, filter)).await;
         return begun.unwrap_or(Opened::Failed);
     }
@@ -223,17 +220,9 @@ impl Stream {
     /// Waits for the next message; `None` at the end. May be dropped and called again.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            while let Some(event) = self.decoder.next() {
-                // A piece may hold thousands of events that mean nothing.
-                tokio::task::coop::consume_budget().await;
-                let event = event.ok()?;
-                if !event.data.is_empty() {
-                    return Some(event.data);
-                }
-            }
-            let frame = self.reply.frame().await?.ok()?;
-            if let Ok(data) = frame.into_data() {
-                self.decoder.push(data);
+            let event = self.events.next().await?.ok()?;
+            if !event.data.is_empty() {
+                return Some(event.data);
             }
         }
     }

@@ -4,21 +4,18 @@ use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use backend::{Backends, Outgoing};
+use backend::Backends;
 use bytes::Bytes;
-use http::header::ACCEPT;
-use http::{HeaderMap, Method as Verb, StatusCode};
-use http_body_util::BodyExt;
+use http::HeaderMap;
 use mcp::error::{code, error_body};
 use mcp::message::Outline;
 use mcp::method::Method;
-use mcp::sse;
 use routing::version::VersionTarget;
 use tokio::sync::watch;
 
 use crate::error::Error;
-use crate::forward::{EVENTS, Errand};
-use crate::outbound::MAX_EVENT_BYTES;
+use crate::forward::Errand;
+use crate::listening::{self, Listening};
 use crate::relay::{Dress, Passed, Relay};
 use crate::sessions::{BackendSession, ClientSession, Heard, Slot};
 use crate::shared::Shared;
@@ -113,34 +110,20 @@ impl Stream {
         let (Some(_), Some(endpoint), Some(errand)) = (&open.id, &open.endpoint, self.errand()) else {
             return Ended::Never;
         };
-        let mut headers = errand.session_headers(open, HeaderMap::new());
+        let headers = errand.session_headers(open, HeaderMap::new());
         drop(errand);
-        headers.insert(ACCEPT, EVENTS);
-        let outgoing = Outgoing { method: Verb::GET, headers, body: Bytes::new() };
-        let answer = match self.backends.send(endpoint, outgoing).await {
-            Ok(answer) if answer.status() == StatusCode::OK => answer,
-            Ok(answer) if answer.status() == StatusCode::NOT_FOUND => return Ended::Lost,
-            // The backend has not noticed yet that the stream before this one is closed.
-            Ok(answer) if answer.status() == StatusCode::CONFLICT => return Ended::AtOnce,
-            Ok(answer) if answer.status().is_client_error() => return Ended::Never,
-            _ => return Ended::AtOnce,
+        let mut events = match listening::listen(&self.backends, endpoint, headers).await {
+            Listening::Open(events) => events,
+            Listening::Unknown => return Ended::Lost,
+            Listening::NotNow => return Ended::AtOnce,
+            Listening::Refused(_) => return Ended::Never,
         };
         self.settle.send_replace(true);
-        let mut reply = answer.into_body();
-        reply.set_idle(None);
-        let mut decoder = sse::Decoder::new(MAX_EVENT_BYTES);
         let mut ended = Ended::AtOnce;
-        while let Some(Ok(frame)) = reply.frame().await {
-            let Ok(data) = frame.into_data() else { continue };
-            decoder.push(data);
-            while let Some(event) = decoder.next() {
-                // A piece may hold thousands of events that mean nothing.
-                tokio::task::coop::consume_budget().await;
-                let Ok(event) = event else { return ended };
-                ended = Ended::AfterEvents;
-                if !event.data.is_empty() {
-                    self.take(event.data);
-                }
+        while let Some(Ok(event)) = events.next().await {
+            ended = Ended::AfterEvents;
+            if !event.data.is_empty() {
+                self.take(event.data);
             }
         }
         ended
