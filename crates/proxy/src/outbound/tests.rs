@@ -5,7 +5,10 @@ use std::sync::Arc;
 use http_body_util::BodyExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 
+use super::decoded::EVENTS_AT_ONCE;
+use super::events::GOES_IN_A_TURN;
 use super::*;
 use crate::flights::Flights;
 use crate::relay::RestoreId;
