@@ -5,56 +5,26 @@ PLAN is a JSON object, each member optional: {"tool", "arguments", "prompt", "pr
 TOKEN may be "-" for none. Exit status 1 and a traceback on stderr when anything fails.
 """
 
-import asyncio
-import json
-import sys
 from datetime import timedelta
 
-from mcp import ClientSession, types
+from mcp import ClientSession
 from mcp.client.streamable_http import streamablehttp_client
 from pydantic import AnyUrl
 
-DEADLINE = timedelta(seconds=30)
-asked: list[str] = []
-progress = 0
-
-
-async def sample(context, params) -> types.CreateMessageResult:
-    asked.append("sampling/createMessage")
-    content = types.TextContent(type="text", text="sampled by the client")
-    return types.CreateMessageResult(role="assistant", model="peer-model", content=content)
-
-
-async def elicit(context, params) -> types.ElicitResult:
-    asked.append("elicitation/create")
-    return types.ElicitResult(action="decline")
-
-
-async def roots(context) -> types.ListRootsResult:
-    asked.append("roots/list")
-    return types.ListRootsResult(roots=[types.Root(uri="file:///peer", name="peer")])
-
-
-async def count_progress(done: float, total: float | None, message: str | None) -> None:
-    global progress
-    progress += 1
-
-
-def plain(model) -> dict:
-    return model.model_dump(mode="json", by_alias=True, exclude_none=True)
+import peer
+from peer import plain
 
 
 async def converse(url: str, token: str, plan: dict) -> dict:
-    headers = {} if token == "-" else {"Authorization": f"Bearer {token}"}
     async with (
-        streamablehttp_client(url, headers=headers) as (read, write, session_id),
+        streamablehttp_client(url, headers=peer.headers(token)) as (read, write, session_id),
         ClientSession(
             read,
             write,
-            read_timeout_seconds=DEADLINE,
-            sampling_callback=sample,
-            elicitation_callback=elicit,
-            list_roots_callback=roots,
+            read_timeout_seconds=timedelta(seconds=peer.DEADLINE_SECONDS),
+            sampling_callback=peer.sample,
+            elicitation_callback=peer.elicit,
+            list_roots_callback=peer.roots,
         ) as client,
     ):
         greeting = await client.initialize()
@@ -79,20 +49,13 @@ async def converse(url: str, token: str, plan: dict) -> dict:
             seen[name] = items(await ask()) if offered else []
         if "tool" in plan:
             arguments = plan.get("arguments", {})
-            seen["called"] = plain(await client.call_tool(plan["tool"], arguments, progress_callback=count_progress))
+            seen["called"] = plain(await client.call_tool(plan["tool"], arguments, progress_callback=peer.count_progress))
         if "prompt" in plan:
             seen["prompt"] = plain(await client.get_prompt(plan["prompt"], plan.get("prompt_arguments", {})))
         if "resource" in plan:
             seen["resource"] = plain(await client.read_resource(AnyUrl(plan["resource"])))
-    return seen | {"asked": asked, "progress": progress}
-
-
-def main() -> None:
-    if len(sys.argv) < 3:
-        sys.exit("usage: python1_client.py URL TOKEN [PLAN]")
-    plan = json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
-    print(json.dumps(asyncio.run(converse(sys.argv[1], sys.argv[2], plan))))
+    return seen
 
 
 if __name__ == "__main__":
-    main()
+    peer.run(converse)

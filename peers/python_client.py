@@ -6,38 +6,12 @@ PLAN is a JSON object, each member optional: {"mode", "tool", "arguments", "prom
 TOKEN may be "-" for none. Exit status 1 and a traceback on stderr when anything fails.
 """
 
-import asyncio
-import json
-import sys
-
-from mcp import Client, types
+from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-DEADLINE_SECONDS = 30
-asked: list[str] = []
-progress = 0
-
-
-async def sample(context, params) -> types.CreateMessageResult:
-    asked.append("sampling/createMessage")
-    content = types.TextContent(type="text", text="sampled by the client")
-    return types.CreateMessageResult(role="assistant", model="peer-model", content=content)
-
-
-async def elicit(context, params) -> types.ElicitResult:
-    asked.append("elicitation/create")
-    return types.ElicitResult(action="decline")
-
-
-async def roots(context) -> types.ListRootsResult:
-    asked.append("roots/list")
-    return types.ListRootsResult(roots=[types.Root(uri="file:///peer", name="peer")])
-
-
-async def count_progress(done: float, total: float | None, message: str | None) -> None:
-    global progress
-    progress += 1
+import peer
+from peer import plain
 
 
 async def read_all(offered, ask, member: str) -> list:
@@ -52,20 +26,15 @@ async def read_all(offered, ask, member: str) -> list:
     return items
 
 
-def plain(model) -> dict:
-    return model.model_dump(mode="json", by_alias=True, exclude_none=True)
-
-
 async def converse(url: str, token: str, plan: dict) -> dict:
-    headers = {} if token == "-" else {"Authorization": f"Bearer {token}"}
-    async with create_mcp_http_client(headers=headers) as http:
+    async with create_mcp_http_client(headers=peer.headers(token)) as http:
         client = Client(
             streamable_http_client(url, http_client=http),
             mode=plan.get("mode", "auto"),
-            sampling_callback=sample,
-            elicitation_callback=elicit,
-            list_roots_callback=roots,
-            read_timeout_seconds=DEADLINE_SECONDS,
+            sampling_callback=peer.sample,
+            elicitation_callback=peer.elicit,
+            list_roots_callback=peer.roots,
+            read_timeout_seconds=peer.DEADLINE_SECONDS,
         )
         async with client:
             offers = client.server_capabilities
@@ -83,21 +52,14 @@ async def converse(url: str, token: str, plan: dict) -> dict:
             if "tool" in plan:
                 arguments = plan.get("arguments", {})
                 seen["called"] = plain(
-                    await client.call_tool(plan["tool"], arguments, progress_callback=count_progress)
+                    await client.call_tool(plan["tool"], arguments, progress_callback=peer.count_progress)
                 )
             if "prompt" in plan:
                 seen["prompt"] = plain(await client.get_prompt(plan["prompt"], plan.get("prompt_arguments", {})))
             if "resource" in plan:
                 seen["resource"] = plain(await client.read_resource(plan["resource"]))
-    return seen | {"asked": asked, "progress": progress}
-
-
-def main() -> None:
-    if len(sys.argv) < 3:
-        sys.exit("usage: python python_client.py URL TOKEN [PLAN]")
-    plan = json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
-    print(json.dumps(asyncio.run(converse(sys.argv[1], sys.argv[2], plan))))
+    return seen
 
 
 if __name__ == "__main__":
-    main()
+    peer.run(converse)

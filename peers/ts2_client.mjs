@@ -7,42 +7,21 @@
 
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 
-const [url, token, planText = "{}"] = process.argv.slice(2);
-if (!url || !token) {
-  console.error("usage: node ts2_client.mjs URL TOKEN [PLAN]");
-  process.exit(2);
-}
-const plan = JSON.parse(planText);
-const asked = [];
-let progress = 0;
+import { answer, counted, headers, plan, run, url } from "./peer.mjs";
 
-/** Answers the three questions a server may ask its client, each with a fixed answer. */
 function answerQuestions(client) {
-  const answers = {
-    "sampling/createMessage": {
-      role: "assistant",
-      model: "peer-model",
-      content: { type: "text", text: "sampled by the client" },
-    },
-    "elicitation/create": { action: "decline" },
-    "roots/list": { roots: [{ uri: "file:///peer", name: "peer" }] },
-  };
-  for (const [method, answer] of Object.entries(answers)) {
-    client.setRequestHandler(method, async () => {
-      asked.push(method);
-      return answer;
-    });
+  for (const method of ["sampling/createMessage", "elicitation/create", "roots/list"]) {
+    client.setRequestHandler(method, async () => answer(method));
   }
 }
 
-async function main() {
+async function converse() {
   const mode = ["legacy", "auto"].includes(plan.mode ?? "legacy") ? plan.mode : { pin: plan.mode };
   const client = new Client(
     { name: "ts2-peer", version: "1.0.0" },
     { capabilities: { sampling: {}, elicitation: {}, roots: {} }, versionNegotiation: mode && { mode } },
   );
   answerQuestions(client);
-  const headers = token === "-" ? {} : { Authorization: `Bearer ${token}` };
   const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
   await client.connect(transport);
   const offers = client.getServerCapabilities() ?? {};
@@ -59,20 +38,14 @@ async function main() {
   if (plan.tool) {
     const call = { name: plan.tool, arguments: plan.arguments ?? {} };
     // The SDK tells of rounds of input as if they were progress; those are not the server's reports.
-    const onprogress = ({ message }) => (progress += message?.startsWith("Fulfilling input") ? 0 : 1);
+    const onprogress = ({ message }) => (counted.progress += message?.startsWith("Fulfilling input") ? 0 : 1);
     seen.called = await client.callTool(call, { onprogress, timeout: 30_000 });
   }
   if (plan.prompt) seen.prompt = await client.getPrompt({ name: plan.prompt, arguments: plan.prompt_arguments ?? {} });
   if (plan.resource) seen.resource = await client.readResource({ uri: plan.resource });
   if (transport.sessionId) await transport.terminateSession();
   await client.close();
-  console.log(JSON.stringify({ ...seen, asked, progress }));
+  return seen;
 }
 
-main().then(
-  () => process.exit(0),
-  (error) => {
-    console.error(error);
-    process.exit(1);
-  },
-);
+run(converse);

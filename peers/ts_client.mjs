@@ -10,29 +10,12 @@ import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 
-const [url, token, planText = "{}"] = process.argv.slice(2);
-if (!url || !token) {
-  console.error("usage: node ts_client.mjs URL TOKEN [PLAN]");
-  process.exit(2);
-}
-const plan = JSON.parse(planText);
-const asked = [];
-let progress = 0;
+import { answer, counted, headers, plan, run, url } from "./peer.mjs";
 
-/** Answers the three questions a server may ask its client, each with a fixed answer. */
 function answerQuestions(client) {
-  client.setRequestHandler(CreateMessageRequestSchema, async () => {
-    asked.push("sampling/createMessage");
-    return { role: "assistant", model: "peer-model", content: { type: "text", text: "sampled by the client" } };
-  });
-  client.setRequestHandler(ElicitRequestSchema, async () => {
-    asked.push("elicitation/create");
-    return { action: "decline" };
-  });
-  client.setRequestHandler(ListRootsRequestSchema, async () => {
-    asked.push("roots/list");
-    return { roots: [{ uri: "file:///peer", name: "peer" }] };
-  });
+  client.setRequestHandler(CreateMessageRequestSchema, async () => answer("sampling/createMessage"));
+  client.setRequestHandler(ElicitRequestSchema, async () => answer("elicitation/create"));
+  client.setRequestHandler(ListRootsRequestSchema, async () => answer("roots/list"));
 }
 
 /** Reads all pages of one list; a server without that kind of item has none. */
@@ -48,13 +31,12 @@ async function all(offered, list, member) {
   return items;
 }
 
-async function main() {
+async function converse() {
   const client = new Client(
     { name: "ts-peer", version: "1.0.0" },
     { capabilities: { sampling: {}, elicitation: {}, roots: { listChanged: true } } },
   );
   answerQuestions(client);
-  const headers = token === "-" ? {} : { Authorization: `Bearer ${token}` };
   const Transport = plan.transport === "sse" ? SSEClientTransport : StreamableHTTPClientTransport;
   const transport = new Transport(new URL(url), { requestInit: { headers } });
   await client.connect(transport);
@@ -71,19 +53,13 @@ async function main() {
   };
   if (plan.tool) {
     const call = { name: plan.tool, arguments: plan.arguments ?? {} };
-    seen.called = await client.callTool(call, undefined, { onprogress: () => (progress += 1), timeout: 30_000 });
+    seen.called = await client.callTool(call, undefined, { onprogress: () => (counted.progress += 1), timeout: 30_000 });
   }
   if (plan.prompt) seen.prompt = await client.getPrompt({ name: plan.prompt, arguments: plan.prompt_arguments ?? {} });
   if (plan.resource) seen.resource = await client.readResource({ uri: plan.resource });
   await transport.terminateSession?.();
   await client.close();
-  console.log(JSON.stringify({ ...seen, asked, progress }));
+  return seen;
 }
 
-main().then(
-  () => process.exit(0),
-  (error) => {
-    console.error(error);
-    process.exit(1);
-  },
-);
+run(converse);
