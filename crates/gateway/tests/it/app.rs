@@ -130,7 +130,15 @@ impl App {
 
     /// An MCP client of an endpoint, presenting a caller's token.
     pub(crate) fn client(&self, path: &str, caller: &Caller) -> Client {
-        let client = Client::legacy(&format!("{}{path}", self.url));
+        self.presenting(Client::legacy(&format!("{}{path}", self.url)), caller)
+    }
+
+    /// The same, of revision 2026-07-28.
+    pub(crate) fn modern(&self, path: &str, caller: &Caller) -> Client {
+        self.presenting(Client::modern(&format!("{}{path}", self.url)), caller)
+    }
+
+    fn presenting(&self, client: Client, caller: &Caller) -> Client {
         match &caller.token {
             Some(token) => client.bearer(token),
             None => client,

@@ -14,7 +14,7 @@ use testkit::{Client, LegacyBackend, ModernBackend};
 
 use crate::app::App;
 use crate::caller::Caller;
-use crate::compose::row;
+use crate::compose::rows_of_each;
 
 const TOOLS: [&str; 8] = ["echo", "ask", "sample", "roots", "progress", "log", "slow", "big"];
 
@@ -35,25 +35,18 @@ impl Stage {
         let app = App::start().await;
         app.serve("/old", &old.url()).await;
         app.serve("/new", &new.url()).await;
-        let rows: Vec<_> = ["old", "new"]
-            .iter()
-            .flat_map(|name| TOOLS.map(|tool| row(tool, &format!("/{name}"), &format!("{name}_{tool}"))))
-            .collect();
-        app.compose("both", &rows).await;
+        app.compose("both", &rows_of_each(&["old", "new"], &TOOLS)).await;
         let caller = app.reader().await;
         Self { app, caller, old, new }
     }
 
     /// A client of revision 2026-07-28.
     fn modern(&self, path: &str) -> Client {
-        let client = Client::modern(&format!("{}{path}", self.app.url));
-        client.bearer(self.caller.token.as_deref().unwrap())
+        self.app.modern(path, &self.caller)
     }
 
     /// A client of the revisions before, which has greeted.
     async fn legacy(&self, path: &str) -> Client {
-        let mut client = self.app.client(path, &self.caller).askable();
-        client.initialize().await;
-        client
+        self.app.greeted(path, &self.caller).await
     }
 }

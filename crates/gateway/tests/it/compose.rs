@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use testkit::{Client, LegacyBackend};
 
 use crate::app::App;
+use crate::caller::Caller;
 
 /// The seeds' example: `/virtual/dev-tools`, composed of tools of three servers.
 pub(crate) struct DevTools {
@@ -47,6 +48,12 @@ pub(crate) fn row(tool: &str, server: &str, alias: &str) -> Value {
     row
 }
 
+/// Mappings of the same tools of several servers, under aliases like `<server>_<tool>`.
+pub(crate) fn rows_of_each(servers: &[&str], tools: &[&str]) -> Vec<Value> {
+    let pairs = servers.iter().flat_map(|server| tools.iter().map(move |tool| (server, tool)));
+    pairs.map(|(server, tool)| row(tool, &format!("/{server}"), &format!("{server}_{tool}"))).collect()
+}
+
 impl App {
     /// Composes an enabled virtual server `/virtual/<slug>` that anybody with a token may use.
     pub(crate) async fn compose(&self, slug: &str, rows: &[Value]) -> Value {
@@ -86,7 +93,12 @@ impl App {
 
     /// The same, of a client that can be asked.
     pub(crate) async fn visit_askable(&self, path: &str) -> Client {
-        let mut client = self.client(path, &self.reader().await).askable();
+        self.greeted(path, &self.reader().await).await
+    }
+
+    /// The same, of a caller of one's choice.
+    pub(crate) async fn greeted(&self, path: &str, caller: &Caller) -> Client {
+        let mut client = self.client(path, caller).askable();
         client.initialize().await;
         client
     }

@@ -6,7 +6,7 @@ use testkit::{Client, LegacyBackend, ModernBackend};
 
 use crate::app::App;
 use crate::caller::Caller;
-use crate::compose::row;
+use crate::compose::{row, rows_of_each};
 
 /// A backend of each era at `/old` and `/new`, both composed at `/virtual/both`, and `/over`: the first once more, as
 /// a backend over HTTP+SSE, which the gateway's own door makes of it.
@@ -25,11 +25,7 @@ impl Stage {
         let app = App::start().await;
         app.serve("/old", &old.url()).await;
         app.serve("/new", &new.url()).await;
-        let rows: Vec<_> = ["old", "new"]
-            .iter()
-            .flat_map(|name| TOOLS.map(|tool| row(tool, &format!("/{name}"), &format!("{name}_{tool}"))))
-            .collect();
-        app.compose("both", &rows).await;
+        app.compose("both", &rows_of_each(&["old", "new"], &TOOLS)).await;
         let caller = app.reader().await;
         (Self { app, caller, old }, new)
     }
@@ -191,11 +187,10 @@ async fn a_backend_over_an_event_stream_is_like_others() {
     assert_eq!((&shown["transport"], &shown["num_tools"]), (&json!("sse"), &json!(4)));
     assert!(shown["proxy_pass_url"].as_str().unwrap().ends_with("/old/sse"), "{shown}");
     stage.app.compose("over", &[row("progress", "/over", ""), row("ask", "/over", "")]).await;
-    let token = stage.caller.token.clone().unwrap();
     for path in ["/over", "/virtual/over"] {
         let mut legacy = stage.client(path).askable();
         legacy.initialize().await;
-        let modern = Client::modern(&format!("{}{path}", stage.app.url)).bearer(&token);
+        let modern = stage.app.modern(path, &stage.caller);
         for client in [&legacy, &modern] {
             let way = format!("{} at {path}", client.revision);
             let params = json!({ "name": "progress", "arguments": {}, "_meta": { "progressToken": "t" } });

@@ -25,8 +25,7 @@ impl Stage {
             app.serve_version("/docs", &backend.name(), &backend.url()).await;
             backend.page_size(1);
         }
-        let client = Client::modern(&format!("{}/docs", app.url)).askable();
-        let client = client.bearer(app.reader().await.token.as_deref().unwrap());
+        let client = app.modern("/docs", &app.reader().await).askable();
         Self { app, client, v1, v2 }
     }
 
@@ -191,8 +190,7 @@ async fn a_question_of_an_older_version_is_answered_there_after_a_switch_to_a_ne
     let app = App::start().await;
     app.serve_version("/docs", "old", &old.url()).await;
     app.serve_version("/docs", "new", &new.url()).await;
-    let client = Client::modern(&format!("{}/docs", app.url)).askable();
-    let client = client.bearer(app.reader().await.token.as_deref().unwrap());
+    let client = app.modern("/docs", &app.reader().await).askable();
     let params = begin(&client, "ask").await;
     app.activate("/docs", "new").await;
     let answer = client.request("tools/call", params).await;

@@ -40,12 +40,9 @@ impl Stage {
 
     async fn client(&self, is_modern: bool, path: &str) -> Client {
         if !is_modern {
-            let mut client = self.app.client(path, &self.caller).askable();
-            client.initialize().await;
-            return client;
+            return self.app.greeted(path, &self.caller).await;
         }
-        let client = Client::modern(&format!("{}{path}", self.app.url)).askable();
-        client.bearer(self.caller.token.as_deref().unwrap())
+        self.app.modern(path, &self.caller).askable()
     }
 }
 

@@ -40,15 +40,8 @@ async fn start(modes: &[&str]) -> App {
     app
 }
 
-async fn legacy(app: &App, path: &str) -> Client {
-    let mut client = app.client(path, &app.reader().await).askable();
-    client.initialize().await;
-    client
-}
-
 async fn modern(app: &App, path: &str) -> Client {
-    let reader = app.reader().await;
-    Client::modern(&format!("{}{path}", app.url)).bearer(reader.token.as_ref().unwrap()).askable()
+    app.modern(path, &app.reader().await).askable()
 }
 
 fn text(result: &Value) -> String {
@@ -92,7 +85,7 @@ async fn clients_of_both_eras_speak_with_commands_of_both_eras() {
     for (path, prefix) in
         [("/legacy", ""), ("/modern", ""), ("/virtual/both", "old_"), ("/virtual/both", "new_")]
     {
-        for client in [legacy(&app, path).await, modern(&app, path).await] {
+        for client in [app.visit_askable(path).await, modern(&app, path).await] {
             let way = format!("{} at {path} {prefix}", client.revision);
             let echo = client.call(&format!("{prefix}echo"), json!({ "text": "a\nb \u{1f600}" })).await;
             assert_eq!(text(&echo), "a\nb \u{1f600}", "{way}");
@@ -115,7 +108,7 @@ async fn a_command_may_ask_the_client() {
     let app = start(&["legacy"]).await;
     app.compose("asks", &[row("ask", "/legacy", "")]).await;
     for path in ["/legacy", "/virtual/asks"] {
-        let client = legacy(&app, path).await;
+        let client = app.visit_askable(path).await;
         let mut asked = client.try_call("ask", json!({})).await;
         let question = asked.message().await;
         assert_eq!(question["method"], "elicitation/create", "{path}");
@@ -136,7 +129,7 @@ async fn a_command_may_ask_the_client() {
 #[tokio::test]
 async fn news_reach_the_stream_of_a_client() {
     let app = start(&["legacy", "modern"]).await;
-    let client = legacy(&app, "/legacy").await;
+    let client = app.visit_askable("/legacy").await;
     let mut stream = client.get().await;
     client.call("change", json!({})).await;
     assert_eq!(stream.message().await["method"], "notifications/tools/list_changed");
@@ -156,10 +149,10 @@ async fn news_reach_the_stream_of_a_client() {
 #[tokio::test]
 async fn callers_share_a_modern_command_and_no_legacy_one() {
     let app = start(&["legacy", "modern"]).await;
-    let (one, two) = (legacy(&app, "/legacy").await, legacy(&app, "/legacy").await);
+    let (one, two) = (app.visit_askable("/legacy").await, app.visit_askable("/legacy").await);
     assert_ne!(process(&one, "process").await, process(&two, "process").await);
     let other = app.holder("other", &[]).await;
-    let other = Client::modern(&format!("{}/legacy", app.url)).bearer(other.token.as_ref().unwrap());
+    let other = app.modern("/legacy", &other);
     let first = process(&modern(&app, "/legacy").await, "process").await;
     assert_eq!(process(&modern(&app, "/legacy").await, "process").await, first, "one caller, one session");
     assert_ne!(process(&other, "process").await, first);
@@ -187,7 +180,7 @@ async fn commands_are_the_operators() {
 #[tokio::test]
 async fn a_command_sees_little_of_the_gateways_environment() {
     let app = start(&["legacy"]).await;
-    let client = legacy(&app, "/legacy").await;
+    let client = app.visit_askable("/legacy").await;
     let seen: Value = serde_json::from_str(&text(&client.call("environment", json!({})).await)).unwrap();
     let known = [
         MODE, "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ",

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use testkit::{Client, LegacyBackend, ModernBackend};
 
 use crate::app::App;
+use crate::caller::Caller;
 use crate::compose::row;
 
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
@@ -24,9 +25,8 @@ async fn get(client: &Client, id: &Value) -> testkit::events::Answer {
     client.request("tasks/get", json!({ "taskId": id })).await
 }
 
-fn modern(app: &App, token: Option<&str>) -> Client {
-    let capabilities = json!({ "extensions": { EXTENSION: {} } });
-    Client::modern(&format!("{}/docs", app.url)).capabilities(capabilities).bearer(token.unwrap())
+fn modern(app: &App, caller: &Caller) -> Client {
+    app.modern("/docs", caller).capabilities(json!({ "extensions": { EXTENSION: {} } }))
 }
 
 /// Changes a digit of an id.
@@ -45,8 +45,8 @@ async fn a_task_stays_with_its_version_its_server_and_its_caller() {
     for backend in [&v1, &v2] {
         app.serve_version("/docs", &backend.name(), &backend.url()).await;
     }
-    let client = modern(&app, app.reader().await.token.as_deref());
-    let stranger = modern(&app, app.holder("stranger", &[]).await.token.as_deref());
+    let client = modern(&app, &app.reader().await);
+    let stranger = modern(&app, &app.holder("stranger", &[]).await);
     for events in [false, true] {
         app.activate("/docs", "v1").await;
         v1.set(|script| script.uses_events = events);
@@ -129,7 +129,7 @@ async fn a_virtual_server_knows_by_the_id_whose_task_it_is() {
     assert!(greeting["capabilities"]["extensions"].is_null(), "tasks of one era are not those of another");
     foreign.initialize().await;
     let url = format!("{}/virtual/all", app.url);
-    let modern = modern(&app, reader.token.as_deref()).at(&url);
+    let modern = modern(&app, &reader).at(&url);
     let told = modern.request("server/discover", json!({})).await.result().await;
     assert!(told["capabilities"]["extensions"][EXTENSION].is_object(), "{told}");
     for (client, name) in [(&old, "one"), (&old, "two"), (&modern, "new"), (&modern, "other")] {

@@ -34,14 +34,11 @@ impl Stage {
     }
 
     fn modern(&self, path: &str) -> Client {
-        let client = Client::modern(&format!("{}{path}", self.app.url));
-        client.bearer(self.caller.token.as_deref().unwrap())
+        self.app.modern(path, &self.caller)
     }
 
     async fn legacy(&self, path: &str) -> Client {
-        let mut client = self.app.client(path, &self.caller).askable();
-        client.initialize().await;
-        client
+        self.app.greeted(path, &self.caller).await
     }
 
     async fn version(&self) -> Value {

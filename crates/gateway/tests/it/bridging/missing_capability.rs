@@ -1,9 +1,9 @@
 //! An older backend asks what the client of 2026-07-28 did not declare.
 
 use serde_json::{Value, json};
+use testkit::LegacyBackend;
 use testkit::steps::{Question, Step, Steps};
 use testkit::tool::Tool;
-use testkit::{Client, LegacyBackend};
 
 use crate::app::App;
 use crate::compose::row;
@@ -24,7 +24,7 @@ async fn the_client_is_told_what_its_request_needs() {
     app.compose("v", &[row("early", "/a", ""), row("late", "/a", "")]).await;
     let caller = app.reader().await;
     for path in ["/a", "/virtual/v"] {
-        let client = Client::modern(&format!("{}{path}", app.url)).bearer(caller.token.as_deref().unwrap());
+        let client = app.modern(path, &caller);
         let client = client.capabilities(json!({ "elicitation": {} }));
         for (tool, accept, status) in [
             ("early", "application/json, text/event-stream", 400),

@@ -43,8 +43,7 @@ impl Stage {
     }
 
     fn client(&self, path: &str) -> Client {
-        let client = Client::modern(&format!("{}{path}", self.app.url)).askable();
-        client.bearer(self.caller.token.as_deref().unwrap())
+        self.app.modern(path, &self.caller).askable()
     }
 }
 

@@ -100,7 +100,7 @@ async fn what_nobody_can_tell_of_is_not_honoured() {
     app.serve("/plain", &plain.url()).await;
     app.compose("v", &[row("echo", "/plain", "")]).await;
     let caller = app.reader().await;
-    let client = Client::modern(&format!("{}/plain", app.url)).bearer(caller.token.as_deref().unwrap());
+    let client = app.modern("/plain", &caller);
     let (_stream, honoured) = listen(&client, all(&["file:///x"])).await;
     assert_eq!(honoured, json!({}));
     let client = client.at(&format!("{}/virtual/v", app.url));

@@ -18,7 +18,7 @@ async fn everything_is_a_command() {
     for path in ["/everything", "/virtual/some"] {
         // It asks for roots a moment after the greeting, in whatever call then runs.
         let modern = modern(&app, path).await.capabilities(json!({}));
-        for client in [legacy(&app, path).await, modern] {
+        for client in [app.visit_askable(path).await, modern] {
             let way = format!("{} at {path}", client.revision);
             let sum = client.call("get-sum", json!({ "a": 20, "b": 22 })).await;
             assert_eq!(text(&sum), "The sum of 20 and 22 is 42.", "{way}");
@@ -29,7 +29,7 @@ async fn everything_is_a_command() {
             assert_eq!(steps, 4, "{way}: {messages:?}");
         }
     }
-    let client = legacy(&app, "/everything").await;
+    let client = app.visit_askable("/everything").await;
     let uri = "demo://resource/static/document/features.md";
     let read = client.request("resources/read", json!({ "uri": uri })).await.result().await;
     assert!(read.to_string().contains("Everything Server"), "{read}");
@@ -61,7 +61,7 @@ async fn fastmcp_is_a_command() {
     assert_eq!(known["protocol_era"], "both", "{known}");
     app.compose("some", &[row("add", "/fastmcp", ""), row("count", "/fastmcp", "")]).await;
     for path in ["/fastmcp", "/virtual/some"] {
-        for client in [legacy(&app, path).await, modern(&app, path).await] {
+        for client in [app.visit_askable(path).await, modern(&app, path).await] {
             let way = format!("{} at {path}", client.revision);
             let sum = client.call("add", json!({ "a": 20, "b": 22 })).await;
             assert_eq!(text(&sum), "42", "{way}");

@@ -12,7 +12,7 @@ fn kill(process: &str) {
 #[tokio::test]
 async fn a_command_that_dies_costs_its_calls_and_its_session() {
     let app = start(&["legacy", "modern"]).await;
-    let client = legacy(&app, "/legacy").await;
+    let client = app.visit_askable("/legacy").await;
     let victim = process(&client, "process").await;
     let hanging = tokio::spawn({
         let client = client.clone();
@@ -24,7 +24,7 @@ async fn a_command_that_dies_costs_its_calls_and_its_session() {
     assert_eq!(error["message"], "Backend server unreachable: /legacy", "{error}");
     assert!(error["data"]["reason"].as_str().unwrap().contains("signal: 9"), "{error}");
     assert_eq!(client.try_call("echo", json!({})).await.status, 404, "the session is gone");
-    let next = legacy(&app, "/legacy").await;
+    let next = app.visit_askable("/legacy").await;
     assert_ne!(process(&next, "process").await, victim);
     until("it is reaped", || !is_there(&victim)).await;
 
@@ -37,7 +37,7 @@ async fn a_command_that_dies_costs_its_calls_and_its_session() {
         assert_ne!(process(&client, "process").await, victim, "{path}");
     }
     app.compose("tools", &[row("process", "/legacy", "")]).await;
-    let client = legacy(&app, "/virtual/tools").await;
+    let client = app.visit_askable("/virtual/tools").await;
     let victim = process(&client, "process").await;
     kill(&victim);
     until("it is reaped", || !is_there(&victim)).await;
@@ -49,7 +49,7 @@ async fn a_command_ends_with_its_session_and_all_it_started_too() {
     let app = start(&["legacy", "stubborn"]).await;
     app.compose("tools", &[row("process", "/legacy", ""), row("offspring", "/legacy", "")]).await;
     for path in ["/legacy", "/virtual/tools", "/stubborn"] {
-        let client = legacy(&app, path).await;
+        let client = app.visit_askable(path).await;
         let (parent, child) = (process(&client, "process").await, process(&client, "offspring").await);
         assert!(runs(&parent) && runs(&child), "{path}");
         assert!(client.delete().await.status.is_success(), "{path}");
@@ -71,7 +71,7 @@ async fn a_command_ends_with_its_version() {
 
 /// Starts processes of each kind, one of them in the middle of a call.
 async fn crowd(app: &App) -> Vec<String> {
-    let (old, stubborn) = (legacy(app, "/legacy").await, legacy(app, "/stubborn").await);
+    let (old, stubborn) = (app.visit_askable("/legacy").await, app.visit_askable("/stubborn").await);
     let all = vec![
         process(&old, "process").await,
         process(&old, "offspring").await,
@@ -110,7 +110,7 @@ async fn nothing_is_left_when_the_gateway_is_told_twice() {
 #[tokio::test]
 async fn commands_notice_that_the_gateway_was_killed() {
     let mut app = start(&["legacy", "modern"]).await;
-    let old = process(&legacy(&app, "/legacy").await, "process").await;
+    let old = process(&app.visit_askable("/legacy").await, "process").await;
     let new = process(&modern(&app, "/modern").await, "process").await;
     app.signal("KILL");
     until("both end", || !runs(&old) && !runs(&new)).await;
@@ -126,7 +126,7 @@ async fn idle_commands_end() {
     for mode in ["legacy", "modern"] {
         app.serve(&format!("/{mode}"), &format!("stdio:{mode}")).await;
     }
-    let client = legacy(&app, "/legacy").await;
+    let client = app.visit_askable("/legacy").await;
     let old = process(&client, "process").await;
     let new = process(&modern(&app, "/modern").await, "process").await;
     until("both end", || !is_there(&old) && !is_there(&new)).await;
@@ -139,25 +139,25 @@ async fn there_are_only_so_many() {
         .replace("[stdio]", "[stdio]\nmax_processes = 2\nstart_timeout = \"3s\"");
     let app = App::configured(&configuration).await;
     app.serve("/legacy", "stdio:legacy").await;
-    let (one, _two) = (legacy(&app, "/legacy").await, legacy(&app, "/legacy").await);
+    let (one, _two) = (app.visit_askable("/legacy").await, app.visit_askable("/legacy").await);
     let third = app.client("/legacy", &app.reader().await);
     let error = third.try_initialize().await.error().await;
     assert!(error["data"]["reason"].as_str().unwrap().contains("too many commands"), "{error}");
     assert!(one.delete().await.status.is_success());
-    legacy(&app, "/legacy").await;
+    app.visit_askable("/legacy").await;
 }
 
 #[tokio::test]
 async fn hostile_commands_cost_little() {
     let app = start(&["legacy"]).await;
     let before = app.resident_mib();
-    let client = legacy(&app, "/legacy").await;
+    let client = app.visit_askable("/legacy").await;
     assert_eq!(text(&client.call("garbage", json!({})).await), "after the garbage");
     assert_eq!(text(&client.call("large", json!({})).await).len(), 3 << 20);
     let error = client.try_call("endless", json!({})).await.error().await;
     assert!(error["data"]["reason"].as_str().unwrap().contains("16 MiB"), "{error}");
     // A flood that nobody reads: the client takes one message of its stream and no more.
-    let client = legacy(&app, "/legacy").await;
+    let client = app.visit_askable("/legacy").await;
     let params = json!({ "name": "flood", "arguments": {}, "_meta": { "progressToken": 1 } });
     let mut flood = client.request("tools/call", params).await;
     flood.message().await;
