@@ -1,17 +1,18 @@
 //! A backend's answer turned into the client's.
 
+mod last;
+mod reading;
+
 use std::time::Duration;
 
 use backend::{Held, Reply};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, response};
-use http_body::Body as _;
-use http_body_util::BodyExt;
 use mcp::era::Revision;
 use mcp::error::{code, error_body};
 use mcp::headers::Accepts;
-use mcp::message::{Kind, Outline, member};
+use mcp::message::{Outline, member};
 use mcp::rewrite::{Edit, splice};
 use mcp::sse;
 
@@ -19,16 +20,14 @@ use crate::error::Error;
 use crate::forward::Back;
 use crate::hold::Hold;
 use crate::lent::Lending;
-use crate::outbound::{Body, MAX_EVENT_BYTES, go_on};
+use crate::outbound::{Body, MAX_EVENT_BYTES};
 use crate::parked::{Coming, ParkedCall, Rest};
-use crate::relay::{Dress, Passed, Relay, id};
+use crate::relay::{Dress, Relay, id};
 use crate::replay::Writing;
 use crate::reply::{self, JSON};
-use crate::sessions::Question;
 use crate::trail::Trail;
-
-/// A JSON answer up to this size is read whole and sent with its head in one write; a larger one streams.
-const MAX_WHOLE_BYTES: usize = 64 * 1024;
+use last::{Running, last_answer};
+use reading::{MAX_WHOLE_BYTES, Whole, beginning, is_answer, looks_whole, whole};
 
 /// Largest JSON answer that is read whole because something in it must be replaced.
 const MAX_REWRITTEN_BYTES: usize = 16 * 1024 * 1024;
@@ -361,166 +360,6 @@ pub(crate) fn stream(body: Body) -> Response<Body> {
     headers.insert(CACHE_CONTROL, NO_TRANSFORM);
     headers.insert(ACCEL_BUFFERING, NO);
     response
-}
-
-/// Reads a stream until the answer in it, for a client that takes only JSON. Where the backend asks, the call
-/// is parked and the answer is its question.
-async fn last_answer(call: Running, server: &str) -> Result<Response<Body>, Error> {
-    let mut awaited = Awaited(Some(call));
-    let unusable = |reason: &str| Error::Unusable { server: server.into(), reason: reason.into() };
-    loop {
-        let call = awaited.0.as_mut().expect("taken out only on the way out");
-        while let Some(event) = call.decoder.next() {
-            // A piece may hold thousands of events that mean nothing.
-            tokio::task::coop::consume_budget().await;
-            let event = event.map_err(|_| unusable("it sent an event too long to read"))?;
-            call.trail.note(&event);
-            if event.data.is_empty() {
-                continue;
-            }
-            match call.relay.pass(event.data) {
-                Passed::Answer(answer) => {
-                    call.hold.complete();
-                    return Ok(reply::json(StatusCode::OK, answer));
-                }
-                Passed::Lacking(error) => {
-                    call.hold.cancel();
-                    return Ok(reply::json(StatusCode::BAD_REQUEST, error));
-                }
-                Passed::Question { id, question } => call.open.push((id, question)),
-                Passed::Nothing | Passed::Message(_) => {}
-            }
-        }
-        if let Some(errand) = call.relay.errand.clone().filter(|_| !call.open.is_empty()) {
-            let Running { reply, decoder, trail, hold, relay, open } = awaited.0.take().expect("still there");
-            let call = ParkedCall { rest: Rest::Stream { reply, decoder, trail }, hold, relay, open };
-            return Ok(reply::json(StatusCode::OK, errand.shared.parked.park(call, &errand.shared.opaque)));
-        }
-        let frame = tokio::select! {
-            biased;
-            frame = call.reply.frame() => frame,
-            open = call.hold.asked() => {
-                call.open.extend(open);
-                continue;
-            }
-        };
-        let error = match frame {
-            Some(Ok(frame)) => {
-                if let Ok(data) = frame.into_data() {
-                    call.decoder.push(data);
-                }
-                continue;
-            }
-            Some(Err(error)) => Some(error),
-            None => None,
-        };
-        let resumed = match call.trail.resume(error.as_ref(), call.relay.errand.as_ref()) {
-            Some(resuming) => resuming.await,
-            None => None,
-        };
-        let Some(reply) = resumed else {
-            return Err(error.map_or_else(
-                || unusable("its stream ended without an answer"),
-                |error| Error::of_backend(server, &error),
-            ));
-        };
-        call.reply = reply;
-        call.decoder = sse::Decoder::new(MAX_EVENT_BYTES);
-    }
-}
-
-/// A call whose answer is waited for; where the client goes away first, the backend may finish as on a stream.
-struct Awaited(Option<Running>);
-
-/// What a call is read with.
-struct Running {
-    reply: Reply,
-    decoder: sse::Decoder,
-    trail: Trail,
-    hold: Hold,
-    relay: Relay,
-    /// What the backend asks.
-    open: Vec<Question>,
-}
-
-impl Drop for Awaited {
-    fn drop(&mut self) {
-        if let Some(Running { reply, hold, .. }) = self.0.take() {
-            go_on(Some(reply), hold);
-        }
-    }
-}
-
-/// How far a body was read.
-enum Whole {
-    Read(Bytes),
-    Begun(Bytes, Reply),
-}
-
-/// Reads a body whole where it is short: a JSON answer is of no use before its end anyway, and head and body
-/// then leave in one write. No more than `limit` is held.
-async fn whole(mut reply: Reply, limit: usize) -> Result<Whole, backend::Error> {
-    if reply.size_hint().lower() > limit as u64 {
-        return Ok(Whole::Begun(Bytes::new(), reply));
-    }
-    let mut first = Bytes::new();
-    let mut more = BytesMut::new();
-    while let Some(frame) = reply.frame().await {
-        let Ok(data) = frame?.into_data() else { continue };
-        if first.is_empty() {
-            first = data;
-            continue;
-        }
-        if more.is_empty() {
-            more.extend_from_slice(&first);
-        }
-        more.extend_from_slice(&data);
-        if more.len() > limit {
-            return Ok(Whole::Begun(more.freeze(), reply));
-        }
-    }
-    Ok(Whole::Read(if more.is_empty() { first } else { more.freeze() }))
-}
-
-/// Reads a body's beginning until there is enough of it, or as much as is ever read for that.
-async fn beginning(
-    reply: &mut Reply,
-    begun: Bytes,
-    is_enough: impl Fn(&[u8]) -> bool,
-) -> Result<Bytes, backend::Error> {
-    let (mut read, mut look_at) = (BytesMut::from(begun), 0);
-    while read.len() < MAX_WHOLE_BYTES {
-        // Seldom, as what was looked at is looked at again.
-        if read.len() > look_at {
-            if is_enough(&read) {
-                break;
-            }
-            look_at = read.len() * 2;
-        }
-        let Some(frame) = reply.frame().await else { break };
-        if let Ok(data) = frame?.into_data() {
-            read.extend_from_slice(&data);
-        }
-    }
-    Ok(read.freeze())
-}
-
-/// Says whether a body is an answer; longer ones that begin and end as one are taken for it. Errors often come
-/// without an id.
-fn is_answer(body: &[u8]) -> bool {
-    if body.len() > MAX_WHOLE_BYTES {
-        return true;
-    }
-    match Outline::read(body) {
-        Ok(outline) => outline.kind == Kind::Response,
-        Err(_) => member(body, "error").is_some_and(|error| error.of(body).first() == Some(&b'{')),
-    }
-}
-
-/// Says whether a body begins and ends as JSON messages do; enough to notice one that was cut off.
-fn looks_whole(body: &[u8]) -> bool {
-    let body = body.trim_ascii();
-    matches!((body.first(), body.last()), (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']')))
 }
 
 #[cfg(test)]
