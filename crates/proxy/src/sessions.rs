@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use backend::Backends;
@@ -15,36 +15,30 @@ use bytes::Bytes;
 use catalog::VersionKey;
 use catalog::access::Principal;
 use catalog::time::Timestamp;
-use mcp::bridge::InputRequest;
 use mcp::sse;
 use mcp::subscription::Filter;
 use quick_cache::DefaultHashBuilder;
-use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::AbortHandle;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::opaque::VirtualSession;
 
 mod listening;
 mod record;
 mod slot;
+mod state;
 pub(crate) use listening::{Listening, Refilter};
 pub(crate) use record::Record;
 pub(crate) use slot::{BackendSession, Slot};
+pub(crate) use state::{Answer, Asked, Heard, Question, State};
 
 /// Shards keep data threads out of each other's way.
 const SHARDS: usize = 64;
-
-/// How many requests of backends one client session may leave unanswered; more are refused to the backend.
-const MAX_ASKED: usize = 256;
 
 /// How many resources one client session may subscribe to.
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 1024;
 
 /// How many questions of a backend wait for the one call of a session of our own; more are refused to it.
 const MAX_QUESTIONS: usize = 32;
-
-/// A question of a backend, with the backend's own raw id.
-pub(crate) type Question = (Bytes, InputRequest);
 
 /// Questions that come to a call from beside its own stream.
 pub(crate) type Questions = mpsc::Receiver<Question>;
@@ -99,82 +93,6 @@ pub(crate) struct ClientSession {
     keeper: Option<Arc<Backends>>,
     last_used_ms: AtomicI64,
     state: Mutex<State>,
-}
-
-/// What changes in a session.
-#[derive(Default)]
-pub(crate) struct State {
-    /// Backend sessions, opened on first use.
-    pub(crate) backends: Vec<(VersionKey, Arc<Slot>)>,
-    /// Requests of backends that wait for the client's answer, by our number.
-    pub(crate) asked: HashMap<u64, Asked>,
-    /// The next such number.
-    pub(crate) next_asked: u64,
-    /// The open GET stream, or the listen stream that the session was made for.
-    pub(crate) stream: Option<tokio::sync::mpsc::Sender<Bytes>>,
-    /// What is listened to, where a client of the modern era listens.
-    pub(crate) listening: Option<Listening>,
-    /// Where those who listen to a modern backend are told that the subscriptions changed.
-    pub(crate) refilters: HashMap<VersionKey, Refilter>,
-    /// In a session of our own, where questions on the GET stream go: to the one call that runs.
-    pub(crate) running: Option<mpsc::Sender<Question>>,
-    /// The GET stream of a session of our own.
-    pub(crate) heard: Option<Heard>,
-    /// The level the client set, as a JSON string.
-    pub(crate) log_level: Option<String>,
-    /// Resources subscribed to, and the version that owns each.
-    pub(crate) subscriptions: HashMap<Box<str>, VersionKey>,
-    /// Set by DELETE.
-    pub(crate) is_ended: bool,
-}
-
-/// The GET stream of a session of our own, while somebody reads it.
-pub(crate) struct Heard {
-    /// Whether it was opened, or could not be.
-    pub(crate) settled: watch::Receiver<bool>,
-    pub(crate) task: AbortHandle,
-}
-
-/// A request of a backend that the client was asked to answer.
-pub(crate) struct Asked {
-    pub(crate) answer: Answer,
-    /// The progress token it gave, raw, so that the client's progress finds it.
-    pub(crate) progress_token: Option<Bytes>,
-}
-
-/// Where a client's answer goes.
-pub(crate) enum Answer {
-    /// To a legacy backend, under its own raw id. `life` ends with the stream on which it asked.
-    ToBackend { key: VersionKey, id: Bytes, life: Weak<()> },
-    /// To a round of input that waits for it: the whole message.
-    ToRound(oneshot::Sender<Bytes>),
-}
-
-impl Asked {
-    /// Says whether nobody waits for the answer any more.
-    fn is_over(&self) -> bool {
-        match &self.answer {
-            Answer::ToBackend { life, .. } => life.strong_count() == 0,
-            Answer::ToRound(waiting) => waiting.is_closed(),
-        }
-    }
-}
-
-impl State {
-    /// Notes a request for the client and returns its number; `None` where too many are open.
-    pub(crate) fn ask(&mut self, asked: Asked) -> Option<u64> {
-        if self.asked.len() >= MAX_ASKED {
-            // Clients leave questions unanswered whose call is over.
-            self.asked.retain(|_, asked| !asked.is_over());
-        }
-        if self.asked.len() >= MAX_ASKED {
-            return None;
-        }
-        let number = self.next_asked;
-        self.next_asked += 1;
-        self.asked.insert(number, asked);
-        Some(number)
-    }
 }
 
 impl ClientSession {
