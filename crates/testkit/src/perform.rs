@@ -56,7 +56,8 @@ pub(crate) async fn perform(stub: &Stub, script: &Script, call: &Call, steps: &S
     End::Result((steps.end)(&call.params["arguments"], &Value::Object(rounds.answers)))
 }
 
-fn began(stub: &Stub, call: &Call) {
+/// Notes that a call runs.
+pub(crate) fn began(stub: &Stub, call: &Call) {
     stub.began(Run {
         tool: call.text("name").into(),
         arguments: call.params["arguments"].clone(),

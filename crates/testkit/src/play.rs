@@ -5,8 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::call::{Call, End};
-use crate::perform::perform;
-use crate::record::Run;
+use crate::perform::{began, perform};
 use crate::script::Script;
 use crate::stub::Stub;
 use crate::tool::{Behaviour, Tool};
@@ -28,15 +27,6 @@ pub(crate) async fn play(stub: &Stub, script: &Script, call: &Call) -> End {
     }
     began(stub, call);
     behave(stub, script, call, tool).await
-}
-
-fn began(stub: &Stub, call: &Call) {
-    stub.began(Run {
-        tool: call.text("name").into(),
-        arguments: call.params["arguments"].clone(),
-        session: call.session_id(),
-        id: call.id.clone(),
-    });
 }
 
 async fn behave(stub: &Stub, script: &Script, call: &Call, tool: &Tool) -> End {
