@@ -1,5 +1,5 @@
-//! What a backend gives a client to be shown to it again, cursors, `requestState` and ids of tasks: sealed on its way out together with
-//! the version that made it, and opened on its way back, which is to that version.
+//! What a backend gives a client to be shown to it again, cursors, `requestState` and ids of tasks: sealed on its way
+//! out together with the version that made it, and opened on its way back, which is to that version.
 //!
 //! A legacy session holds its version already, and so a cursor given in one passes as it is. A task may outlive its
 //! session, and backends take all our callers for one: its id is sealed everywhere.
@@ -103,9 +103,11 @@ pub(crate) fn of_stream(
     version: &Arc<VersionTarget>,
     principal: &Principal,
 ) -> Option<Box<Lender>> {
-    let gives = Gives { loan: None, tasks: true };
-    let (shared, version, principal) = (shared.clone(), version.clone(), Arc::new(principal.clone()));
-    version.has_tasks.then(|| Box::new(Lender { shared, principal, version, gives }))
+    version.has_tasks.then(|| {
+        let gives = Gives { loan: None, tasks: true };
+        let (shared, version) = (shared.clone(), version.clone());
+        Box::new(Lender { shared, principal: Arc::new(principal.clone()), version, gives })
+    })
 }
 
 fn of_answer(front: Front, back: Era, method: Method) -> Option<Loan> {
