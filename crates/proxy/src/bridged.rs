@@ -68,7 +68,7 @@ pub(crate) async fn legacy(call: &Call, choice: &Choice) -> Result<Response<Body
         (Kind::Response, _) => Ok(aside::answered(call, &session)),
         (Kind::Notification, _) => Ok(aside::notified(call, &session)),
         (Kind::Request, Method::Ping) => Ok(reply::result(call, b"{}")),
-        (Kind::Request, Method::SetLevel) => aside::set_level(call, &session),
+        (Kind::Request, Method::SetLevel) => aside::set_level(call, &session).await,
         (Kind::Request, Method::Subscribe | Method::Unsubscribe) => {
             subscribe::edit(call, &session, &choice.version).await
         }

@@ -15,6 +15,7 @@ use mcp::era::Revision;
 use mcp::headers::{PROTOCOL_VERSION, SESSION_ID};
 use mcp::message::quote;
 use routing::version::VersionTarget;
+use tokio::task::JoinHandle;
 
 use crate::error::Error;
 use crate::flights::Airborne;
@@ -26,8 +27,9 @@ pub(crate) const BOTH: HeaderValue = HeaderValue::from_static("application/json,
 pub(crate) const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// Longest time in which a new session is told what the client told the ones before it.
-const TAKE_UP_TIME: Duration = Duration::from_secs(5);
+/// Longest time in which a session is told what the client set for all of them. A backend that needs longer for a log
+/// level would only hold up its client's calls.
+pub(crate) const TAKE_UP_TIME: Duration = Duration::from_secs(5);
 
 /// Longest refusal that is read to learn whether it is about the session.
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
@@ -219,10 +221,15 @@ impl Errand {
         };
         for (index, message) in messages.iter().enumerate() {
             let body = format!(r#"{{"jsonrpc":"2.0","id":"switchyard-{index}",{message}}}"#);
-            let outgoing = post(self.session_headers(open, HeaderMap::new()), body.into());
-            if let Ok(answer) = self.backends.send(&self.version.endpoint, outgoing).await {
-                let _ = answer.into_body().collect(MAX_REFUSAL_BYTES).await;
-            }
+            self.tell(open, body.into()).await;
+        }
+    }
+
+    /// Posts a message whose answer is of no interest, and waits for that.
+    async fn tell(&self, open: &BackendSession, body: Bytes) {
+        let outgoing = post(self.session_headers(open, HeaderMap::new()), body);
+        if let Ok(answer) = self.backends.send(&self.version.endpoint, outgoing).await {
+            let _ = answer.into_body().collect(MAX_REFUSAL_BYTES).await;
         }
     }
 
@@ -230,12 +237,19 @@ impl Errand {
     pub(crate) fn post_aside(self: Arc<Self>, body: Bytes) {
         let slot = self.session.slot(&self.version.key);
         let Some(open) = slot.current() else { return };
-        spawn_if_running(async move {
-            let outgoing = post(self.session_headers(&open, HeaderMap::new()), body);
-            if let Ok(answer) = self.backends.send(&self.version.endpoint, outgoing).await {
-                let _ = answer.into_body().collect(MAX_REFUSAL_BYTES).await;
+        spawn_if_running(async move { self.tell(&open, body).await });
+    }
+
+    /// Posts a message that calls after it must find taken, be the session open or just being opened. Goes on to its
+    /// end whether or not somebody waits for that.
+    pub(crate) fn post_first(self: Arc<Self>, body: Bytes) -> JoinHandle<()> {
+        let slot = self.session.slot(&self.version.key);
+        tokio::spawn(async move {
+            drop(slot.opening.lock().await);
+            if let Some(open) = slot.current() {
+                self.tell(&open, body).await;
             }
-        });
+        })
     }
 
     fn unusable(&self, reason: &str) -> Error {

@@ -111,6 +111,11 @@ impl ClientSession {
         slot
     }
 
+    /// Returns the versions whose backend sessions are open, or were, or are just being opened.
+    pub(crate) fn versions(&self) -> Vec<VersionKey> {
+        self.state().backends.iter().map(|(key, _)| key.clone()).collect()
+    }
+
     /// Returns the backend sessions that are open now.
     pub(crate) fn open_backends(&self) -> Vec<(VersionKey, Arc<BackendSession>)> {
         let state = self.state();

@@ -59,7 +59,7 @@ async fn request(
 ) -> Result<Response<Body>, Error> {
     match call.outline.method {
         Method::Ping => Ok(reply::result(call, b"{}")),
-        Method::SetLevel => aside::set_level(call, &session),
+        Method::SetLevel => aside::set_level(call, &session).await,
         _ => named(call, target, Some(session)).await,
     }
 }

@@ -12,7 +12,7 @@ use mcp::rewrite::{Edit, splice};
 use crate::cancel;
 use crate::error::Error;
 use crate::flights::Flight;
-use crate::forward::Errand;
+use crate::forward::{Errand, TAKE_UP_TIME};
 use crate::outbound::Body;
 use crate::plane::Call;
 use crate::relay::{LEVELS, asked_number};
@@ -84,19 +84,22 @@ fn progress_of(call: &Call, session: &ClientSession) -> Option<VersionKey> {
     }
 }
 
-/// `logging/setLevel`: kept for backend sessions to come, and told to those that are open.
-pub(crate) fn set_level(call: &Call, session: &Arc<ClientSession>) -> Result<Response<Body>, Error> {
+/// `logging/setLevel`: kept for backend sessions to come, and told to the others before the client has its answer, so
+/// that the call it sends next is logged as it asked.
+pub(crate) async fn set_level(call: &Call, session: &Arc<ClientSession>) -> Result<Response<Body>, Error> {
     let level = call.param("level").and_then(text).filter(|level| LEVELS.contains(&&**level));
     let level = level
         .ok_or_else(|| Error::InvalidParams(format!("params.level is none of {}", LEVELS.join(", "))))?;
     session.state().log_level = Some(format!("\"{level}\""));
-    for (key, _) in session.open_backends() {
-        if let Some(errand) = errand(call, session, &key)
-            && errand.version.offers(Era::Legacy, "logging")
-        {
-            errand.post_aside(call.body.clone());
+    let errands = session.versions().into_iter().filter_map(|key| errand(call, session, &key));
+    let errands = errands.filter(|errand| errand.version.offers(Era::Legacy, "logging"));
+    let told: Vec<_> = errands.map(|errand| errand.post_first(call.body.clone())).collect();
+    let all = async {
+        for one in told {
+            let _ = one.await;
         }
-    }
+    };
+    let _ = tokio::time::timeout(TAKE_UP_TIME, all).await;
     Ok(reply::result(call, b"{}"))
 }
 

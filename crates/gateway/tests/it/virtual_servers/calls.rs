@@ -77,11 +77,12 @@ async fn the_log_level_is_told_to_every_backend_and_logs_come_with_the_call() {
     let client = app.visit("/virtual/w").await;
     let silent = client.try_call("a", json!({ "level": "error", "text": "x" })).await.messages().await;
     assert_eq!(silent.len(), 1, "no level was set");
+    // However long the backend takes to hear of it, the call after it is logged.
+    backend.delay("logging/setLevel", Duration::from_millis(300));
     assert_eq!(
         client.request("logging/setLevel", json!({ "level": "warning" })).await.result().await,
         json!({})
     );
-    backend.until("it hears of the level", |a| a.asked("logging/setLevel").len() == 1).await;
     for (tool, logger) in [("a", "a"), ("b", "b")] {
         let messages = client.try_call(tool, json!({ "level": "error", "text": "x" })).await.messages().await;
         assert_eq!(messages.len(), 2, "{messages:?}");
@@ -91,6 +92,24 @@ async fn the_log_level_is_told_to_every_backend_and_logs_come_with_the_call() {
     }
     let error = client.request("logging/setLevel", json!({ "level": "loud" })).await.error().await;
     assert_eq!(error["code"], -32602);
+}
+
+#[tokio::test]
+async fn a_log_level_reaches_a_backend_that_is_just_being_told_another() {
+    let (app, backend) = stage(&["log"]).await;
+    let client = app.visit("/virtual/v").await;
+    let set = |level: &'static str| client.request("logging/setLevel", json!({ "level": level }));
+    let log = || client.try_call("the_log", json!({ "level": "error", "text": "x" }));
+    set("emergency").await.result().await;
+    backend.delay("logging/setLevel", Duration::from_millis(300));
+    let first = async { log().await.messages().await };
+    let second = async {
+        backend.until("its new session hears of a level", |a| a.asked("logging/setLevel").len() == 1).await;
+        set("warning").await.result().await;
+        log().await.messages().await
+    };
+    let (_, messages) = tokio::join!(first, second);
+    assert_eq!(messages.len(), 2, "{messages:?}");
 }
 
 #[tokio::test]

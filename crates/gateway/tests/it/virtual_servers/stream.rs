@@ -61,7 +61,6 @@ async fn messages_of_all_backends_come_on_one_stream() {
     let mut stage = Stage::start().await;
     stage.client.request("logging/setLevel", json!({ "level": "info" })).await.result().await;
     for (backend, text) in [(&stage.a, "from a"), (&stage.b, "from b"), (&stage.a, "again")] {
-        backend.until("it knows the level", |one| !one.asked("logging/setLevel").is_empty()).await;
         backend.log("warning", text);
         let message = stage.stream.message().await;
         assert_eq!(message["params"]["data"], text);
@@ -90,7 +89,6 @@ async fn a_subscription_and_a_level_outlive_the_backends_session() {
     let mut stage = Stage::start().await;
     stage.client.request("resources/subscribe", json!({ "uri": "file:///x" })).await.result().await;
     stage.client.request("logging/setLevel", json!({ "level": "info" })).await.result().await;
-    stage.a.until("it knows the level", |a| a.asked("logging/setLevel").len() == 1).await;
     stage.a.restart().await;
     stage.client.call("one", json!({})).await;
     stage.a.until("its new stream is open", |a| a.streams() == 1).await;
@@ -121,7 +119,6 @@ async fn a_switch_is_told_once_and_the_new_version_joins_the_stream() {
     let told = stage.client.call("one", json!({})).await;
     assert_eq!(told["structuredContent"]["backend"], "next");
     stage.client.request("logging/setLevel", json!({ "level": "info" })).await.result().await;
-    stage.next.until("it knows the level", |next| !next.asked("logging/setLevel").is_empty()).await;
     stage.next.log("info", "hello");
     assert_eq!(stage.stream.message().await["params"]["data"], "hello");
 }
