@@ -6,6 +6,7 @@
 pub mod error;
 pub mod event_stream;
 pub mod events;
+pub mod fetch;
 pub mod handshake;
 pub mod inventory;
 pub mod reply;
@@ -30,6 +31,7 @@ mod tls;
 
 pub use budget::{Budget, Held};
 pub use error::Error;
+pub use fetch::Fetcher;
 pub use handshake::{Discovery, Greeting, Hello, Learnt};
 pub use pool::Backends;
 pub use reply::Reply;

@@ -32,6 +32,8 @@ pub struct Settings {
     pub idle_for: Duration,
     /// Which addresses may be connected to.
     pub address_rule: AddressRule,
+    /// Which addresses may be connected to by URLs that no administrator set.
+    pub learnt_address_rule: AddressRule,
     /// Memory for large answers that are read whole.
     pub budget: Budget,
     /// Commands that are backends.
@@ -57,6 +59,7 @@ impl Settings {
             // a request meets the closing connection and can not be repeated.
             idle_for: Duration::from_secs(4),
             address_rule,
+            learnt_address_rule: AddressRule { allow_private: false },
             budget: Budget::default(),
             stdio: Stdio::new(BTreeMap::new(), Limits::default()),
             event_streams: Arc::default(),

@@ -279,16 +279,26 @@ pub fn is_forbidden(address: std::net::IpAddr) -> bool {
 pub fn is_private(address: std::net::IpAddr) -> bool {
     use std::net::IpAddr;
     match address {
-        IpAddr::V4(v4) => v4.is_loopback() || v4.is_private(),
+        IpAddr::V4(v4) => {
+            let [first, second, third, _] = v4.octets();
+            v4.is_loopback()
+                || v4.is_private()
+                // Between providers and their customers (RFC 6598), and for measurements inside a network (RFC 2544).
+                || (first == 100 && second & 0xc0 == 64)
+                || (first == 198 && second & 0xfe == 18)
+                // For protocols between neighbours (RFC 6890).
+                || (first, second, third) == (192, 0, 0)
+        }
         IpAddr::V6(v6) => {
             let leads_there = embedded_v4(v6).into_iter().flatten().any(|v4| is_private(v4.into()));
-            leads_there || v6.is_loopback() || v6.is_unique_local()
+            // The last are what unique local addresses replaced (RFC 3879).
+            leads_there || v6.is_loopback() || v6.is_unique_local() || v6.segments()[0] & 0xffc0 == 0xfec0
         }
     }
 }
 
 /// Returns the IPv4 addresses that an IPv6 one may lead to: mapped or compatible (RFC 4291), through 6to4 (RFC 3056),
-/// or through a translator (RFC 6052, RFC 8215). Of a translator's local prefix nobody knows where it keeps the
+/// through Teredo (RFC 4380), or through a translator (RFC 6052, RFC 8215). Of a translator's local prefix nobody knows where it keeps the
 /// address, so both places count.
 fn embedded_v4(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
     let join = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
@@ -302,6 +312,8 @@ fn embedded_v4(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
             // What holds nothing is not where the address is kept.
             [parted, join(high, low)].map(|one| Some(one).filter(|one| !one.is_unspecified()))
         }
+        // Server and client, the client's turned over.
+        [0x2001, 0, high, low, _, _, far, near] => [Some(join(high, low)), Some(join(!far, !near))],
         [0x2002, high, low, ..] => [Some(join(high, low)), None],
         _ => [None, None],
     }

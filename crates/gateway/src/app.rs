@@ -254,6 +254,7 @@ fn backend_settings(config: &Config, stdio: &Arc<backend::Stdio>) -> anyhow::Res
     let rule = AddressRule { allow_private: given.allow_private };
     let settings = backend::Settings::new(&given.extra_roots, rule).context("backends.extra_ca_files")?;
     Ok(backend::Settings {
+        learnt_address_rule: AddressRule { allow_private: given.allow_private_learnt },
         connect: given.connect_timeout,
         answer: given.answer_timeout,
         idle: given.idle_timeout,

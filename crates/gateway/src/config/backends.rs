@@ -16,6 +16,8 @@ const MAX_CA_BYTES: u64 = 4 << 20;
 pub(super) struct Said {
     /// Whether backends may have loopback and private addresses.
     allow_private: bool,
+    /// Whether URLs that were learnt, or set by others than administrators, may lead to such addresses.
+    allow_private_learnt: bool,
     /// Until a connection stands.
     connect_timeout: Span,
     /// Until the head of an answer has come.
@@ -32,6 +34,7 @@ pub(super) struct Said {
 #[derive(Debug)]
 pub(crate) struct Backends {
     pub(crate) allow_private: bool,
+    pub(crate) allow_private_learnt: bool,
     pub(crate) connect_timeout: Duration,
     pub(crate) answer_timeout: Duration,
     pub(crate) idle_timeout: Duration,
@@ -44,6 +47,7 @@ impl Default for Said {
     fn default() -> Self {
         Self {
             allow_private: true,
+            allow_private_learnt: false,
             connect_timeout: Span::seconds(5),
             answer_timeout: Span::seconds(300),
             idle_timeout: Span::seconds(300),
@@ -75,6 +79,7 @@ impl Said {
         }
         Backends {
             allow_private: self.allow_private,
+            allow_private_learnt: self.allow_private_learnt,
             connect_timeout: self.connect_timeout.0,
             answer_timeout: self.answer_timeout.0,
             idle_timeout: self.idle_timeout.0,

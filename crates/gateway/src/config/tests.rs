@@ -24,6 +24,7 @@ fn nothing_said_gives_the_defaults() {
     assert_eq!(config.server.shutdown_grace, Duration::from_secs(30));
     assert!(config.server.allowed_hosts.is_empty());
     assert!(config.backends.allow_private);
+    assert!(!config.backends.allow_private_learnt);
     assert!(config.auth.anonymous.is_empty());
     assert!(!config.versions.strict);
     assert_eq!(config.sessions.max, 100_000);
