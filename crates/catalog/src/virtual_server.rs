@@ -1,5 +1,6 @@
 //! Virtual servers: tools picked from servers, under aliases and pins, with scopes; and their checks.
 
+pub mod resource_route;
 pub mod suggest;
 
 use std::collections::{HashMap, HashSet};
@@ -9,6 +10,7 @@ use crate::invalid::Invalid;
 use crate::name::{ServerPath, Slug, ToolName, VersionLabel, WARN_NAME_BYTES};
 use crate::scope::Scope;
 use crate::time::Timestamp;
+use resource_route::{MAX_RESOURCE_ROUTES, ResourceRoute};
 
 /// Most mappings of one virtual server. Clients cope with far fewer; the bound keeps a list answer in memory.
 pub const MAX_MAPPINGS: usize = 2000;
@@ -39,6 +41,8 @@ pub struct VirtualServer {
     pub exposes_prompts: bool,
     /// Whether resources of the mapped servers are exposed.
     pub exposes_resources: bool,
+    /// Where resources that no backend lists are asked for.
+    pub resource_routes: Vec<ResourceRoute>,
     /// Whether it is routed.
     pub is_enabled: bool,
     /// Who made it.
@@ -104,6 +108,10 @@ impl VirtualServer {
             let reason = format!("has more than {MAX_OVERRIDES} rows");
             faults.push(Invalid::new("tool_scope_overrides", reason));
         }
+        if self.resource_routes.len() > MAX_RESOURCE_ROUTES {
+            let reason = format!("has more than {MAX_RESOURCE_ROUTES} rows");
+            faults.push(Invalid::new("resource_routes", reason));
+        }
         if !faults.is_empty() {
             return Err(faults);
         }
@@ -147,6 +155,7 @@ impl VirtualServer {
                 faults.push(Invalid::new(format!("tool_scope_overrides[{index}].tool_alias"), reason));
             }
         }
+        faults.extend(resource_route::faults(&self.resource_routes, &self.mappings));
         if faults.is_empty() { Ok(warnings) } else { Err(faults) }
     }
 

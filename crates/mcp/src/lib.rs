@@ -17,3 +17,4 @@ pub mod rewrite;
 pub mod sse;
 pub mod subscription;
 pub mod task;
+pub mod uris;

@@ -17,6 +17,7 @@ use routing::version::VersionTarget;
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::plane::{Front, Plane};
+use crate::resource_owners;
 use crate::sessions::ClientSession;
 use crate::subscribe;
 use source::Source;
@@ -119,7 +120,9 @@ impl Listener {
     fn reassign(&self, table: &Table, target: &VirtualTarget) {
         let mut moved = Vec::new();
         for (uri, key) in &mut self.session.state().subscriptions {
-            let owner = subscribe::owner(target, self.front.era(), uri)
+            let front = self.front.era();
+            let owners = resource_owners::likeliest_first(target, front, uri, || Some(key.clone()));
+            let owner = subscribe::owner(target, front, &owners)
                 .map(|owner| &owner.key)
                 .filter(|owner| *owner != key);
             if let Some(owner) = owner {

@@ -33,9 +33,11 @@ mod relay;
 mod repair;
 mod replay;
 mod reply;
+mod resource_owners;
 mod resume;
 mod rounds;
 mod seats;
+mod seen;
 pub mod sessions;
 pub mod shared;
 #[cfg(test)]

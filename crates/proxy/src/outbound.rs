@@ -22,6 +22,7 @@ use crate::hold::Hold;
 use crate::lent::Lender;
 use crate::relay::Relay;
 use crate::replay::Writing;
+use crate::seen::watch::Watch;
 use crate::trail::Trail;
 use decoded::Decoded;
 use events::Events;
@@ -38,6 +39,13 @@ enum Inner {
     Passing(Box<Passing>),
     Events(Box<Events>),
     Merged(Box<Merged>),
+    Watched(Box<Watched>),
+}
+
+/// A body that is looked through on its way.
+struct Watched {
+    body: Body,
+    watch: Watch,
 }
 
 /// A backend's body handed on untouched.
@@ -135,12 +143,27 @@ impl Body {
         self
     }
 
+    /// Says for certain that it does not hold some bytes. Of what is still to come nothing is certain.
+    pub(crate) fn holds_no(&self, bytes: &[u8]) -> bool {
+        match &self.0 {
+            Inner::Full(whole) => {
+                whole.as_ref().is_none_or(|whole| memchr::memmem::find(whole, bytes).is_none())
+            }
+            _ => false,
+        }
+    }
+
+    /// Has it looked through on its way.
+    pub(crate) fn watched(self, watch: Watch) -> Self {
+        Self(Inner::Watched(Box::new(Watched { body: self, watch })))
+    }
+
     /// Sends a last event where it is closing that ends a stream.
     pub(crate) fn farewell(mut self, event: Bytes) -> Self {
         match &mut self.0 {
             Inner::Events(events) => events.farewell = event,
             Inner::Merged(merged) => merged.farewell = event,
-            Inner::Full(_) | Inner::Passing(_) => {}
+            Inner::Full(_) | Inner::Passing(_) | Inner::Watched(_) => {}
         }
         self
     }
@@ -158,11 +181,16 @@ impl http_body::Body for Body {
             Inner::Passing(passing) => passing.poll(cx),
             Inner::Events(events) => events.poll(cx),
             Inner::Merged(merged) => merged.poll(cx),
+            Inner::Watched(watched) => watched.poll(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.0, Inner::Full(None))
+        match &self.0 {
+            Inner::Full(bytes) => bytes.is_none(),
+            Inner::Watched(watched) => watched.body.is_end_stream(),
+            _ => false,
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -171,8 +199,21 @@ impl http_body::Body for Body {
             Inner::Passing(passing) if passing.begun.is_empty() => {
                 passing.reply.as_ref().map_or_else(SizeHint::new, Reply::size_hint)
             }
+            Inner::Watched(watched) => watched.body.size_hint(),
             _ => SizeHint::new(),
         }
+    }
+}
+
+impl Watched {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Polled {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        if let Some(Ok(frame)) = &frame
+            && let Some(data) = frame.data_ref()
+        {
+            self.watch.piece(data);
+        }
+        Poll::Ready(frame)
     }
 }
 

@@ -23,6 +23,7 @@ use crate::opaque::Opaque;
 use crate::parked::Parked;
 use crate::replay::Replays;
 use crate::seats::Seats;
+use crate::seen::Seen;
 use crate::sessions::{self, ClientSession, SessionStore, Sessions};
 
 /// Told when a backend says that one of its lists changed. Must not block.
@@ -63,6 +64,7 @@ pub struct Shared {
     pub(crate) parked: Parked,
     pub(crate) replays: Replays,
     pub(crate) seats: Seats,
+    pub(crate) seen: Seen,
     pub(crate) doors: Doors,
     pub(crate) settings: Settings,
     pub(crate) hint: Hint,
@@ -90,6 +92,7 @@ impl Shared {
             parked: Parked::default(),
             replays: Replays::default(),
             seats: Seats::default(),
+            seen: Seen::default(),
             doors: Doors::default(),
             settings,
             hint,
@@ -122,6 +125,7 @@ impl Shared {
         self.sessions.reap();
         self.parked.reap();
         self.replays.reap();
+        self.seen.reap();
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.retain(|_, sessions| {
             sessions.retain(|session| session.strong_count() > 0);

@@ -190,6 +190,7 @@ pub(crate) fn add_virtual(catalog: &mut Catalog, slug: &str, tools: &[(&str, &st
         instructions: None,
         exposes_prompts: true,
         exposes_resources: true,
+        resource_routes: Vec::new(),
         is_enabled: true,
         owner: None,
         revision: 1,

@@ -20,10 +20,14 @@ use crate::sessions::{ClientSession, MAX_SUBSCRIPTIONS};
 /// is there again.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Finds the backend of a virtual server that tells clients of `front` of updates of a resource.
-pub(crate) fn owner<'a>(target: &'a VirtualTarget, front: Era, uri: &str) -> Option<&'a Arc<VersionTarget>> {
-    let owners = target.face(front).resource_owners(uri);
-    let mut owners = owners.into_iter().map(|owner| &target.backends[owner]);
+/// Finds the backend of a virtual server that tells clients of `front` of updates of a resource which one of `owners`
+/// may have.
+pub(crate) fn owner<'a>(
+    target: &'a VirtualTarget,
+    front: Era,
+    owners: &[usize],
+) -> Option<&'a Arc<VersionTarget>> {
+    let mut owners = owners.iter().map(|&owner| &target.backends[owner]);
     owners.find(|owner| tells_of_updates(owner, front))
 }
 

@@ -31,6 +31,7 @@ use crate::follow::{self, Granted, Listener, Ready};
 use crate::opaque::VirtualSession;
 use crate::outbound::Body;
 use crate::plane::{Call, Front, NAMELESS};
+use crate::resource_owners;
 use crate::sessions::{ClientSession, Listening, MAX_SUBSCRIPTIONS};
 use crate::shared::Shared;
 use crate::subscribe;
@@ -51,7 +52,8 @@ pub(crate) async fn of_virtual(call: &Call, target: &Arc<VirtualTarget>) -> Resu
     filter.resources &= target.face(Era::Modern).answers(Method::ResourcesList);
     let mut owners = HashMap::new();
     filter.uris.retain(|uri| {
-        let owner = subscribe::owner(target, Era::Modern, uri);
+        let owners_of = resource_owners::find(call, target, None, uri);
+        let owner = subscribe::owner(target, Era::Modern, &owners_of);
         owner.is_some_and(|owner| owners.insert(uri.clone(), owner.key.clone()).is_none())
     });
     let shared = &call.plane.shared;

@@ -15,6 +15,7 @@ use crate::lent;
 use crate::outbound::Body;
 use crate::plane::{Call, Plane};
 use crate::reply;
+use crate::seen;
 use crate::sessions::ClientSession;
 use crate::subscriptions;
 
@@ -99,6 +100,9 @@ pub(crate) async fn end(
     let session = session(plane, headers, target, principal).await?;
     let token = inbound::session_id(headers)?.ok_or(Error::SessionMissing)?;
     plane.shared.sessions.end(token, &session);
+    if let Some(client) = seen::client(target, principal, Some(&session)) {
+        plane.shared.seen.forget(&client);
+    }
     session.state().stream = None;
     for (key, open) in session.open_backends() {
         let version = target.backends.iter().find(|backend| backend.key == key).cloned();

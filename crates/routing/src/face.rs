@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use mcp::list::ListKind;
 use mcp::method::Method;
 
-use crate::names::{Listing, Resource, Template, Tool};
+use crate::names::{Listing, Prefix, Resource, Template, Tool};
 
 /// A virtual server as clients of one era see it. Numbers of backends point into `VirtualTarget::backends`.
 #[derive(Debug)]
@@ -20,8 +20,10 @@ pub struct Face {
     pub(crate) by_prompt: HashMap<Box<str>, u16>,
     pub(crate) by_uri: HashMap<Box<str>, Resource>,
     pub(crate) templates: Vec<Template>,
+    /// How URIs begin whose owner is set by hand, the longest first.
+    pub(crate) prefixes: Vec<Prefix>,
     /// Backends with resources, in order; none where resources are not exposed.
-    pub(crate) with_resources: Vec<usize>,
+    pub with_resources: Vec<usize>,
     pub(crate) lists: [Listing; 4],
 }
 
@@ -36,17 +38,14 @@ impl Face {
         self.by_prompt.get(name).map(|&backend| usize::from(backend))
     }
 
-    /// Finds the backends that may own a resource, the likeliest first: the exact URI, then templates that
-    /// fit; otherwise every backend with resources, in order.
-    pub fn resource_owners(&self, uri: &str) -> Vec<usize> {
-        if let Some(resource) = self.by_uri.get(uri) {
-            return vec![usize::from(resource.backend)];
-        }
-        let fits = |template: &&Template| template.fits(uri);
-        if let Some(template) = self.templates.iter().find(fits) {
-            return vec![usize::from(template.backend)];
-        }
-        self.with_resources.clone()
+    /// Finds the backend that owns a resource: by its exact URI, then by a template that fits, then by how the URI
+    /// begins. `None`: any of those with resources may have it.
+    pub fn resource_owner(&self, uri: &str) -> Option<usize> {
+        let listed = self.by_uri.get(uri).map(|resource| resource.backend);
+        let template = || self.templates.iter().find(|template| template.fits(uri)).map(|fit| fit.backend);
+        let prefix =
+            || self.prefixes.iter().find(|prefix| uri.starts_with(&*prefix.text)).map(|fit| fit.backend);
+        listed.or_else(template).or_else(prefix).map(usize::from)
     }
 
     /// Finds the backend that owns a resource template, by its exact text.

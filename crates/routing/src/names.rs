@@ -47,6 +47,13 @@ pub(crate) struct Template {
     pub(crate) backend: u16,
 }
 
+/// How URIs begin that belong to one backend.
+#[derive(Clone, Debug)]
+pub(crate) struct Prefix {
+    pub(crate) text: Box<str>,
+    pub(crate) backend: u16,
+}
+
 impl Listing {
     pub(crate) fn new(items: Vec<Bytes>) -> Self {
         let all = joined(&items);

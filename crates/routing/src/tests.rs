@@ -96,6 +96,7 @@ impl World {
             instructions: None,
             exposes_prompts: true,
             exposes_resources: true,
+            resource_routes: Vec::new(),
             is_enabled: true,
             owner: None,
             revision: 1,

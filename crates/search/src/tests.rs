@@ -276,6 +276,7 @@ fn virtual_servers_are_found_while_enabled() {
         instructions: None,
         exposes_prompts: true,
         exposes_resources: true,
+        resource_routes: Vec::new(),
         is_enabled: true,
         owner: None,
         revision: 1,

@@ -104,6 +104,7 @@ fn virtual_server(mappings: &[&str], overrides: &[(&str, &[&str])]) -> VirtualSe
         instructions: None,
         exposes_prompts: true,
         exposes_resources: true,
+        resource_routes: Vec::new(),
         is_enabled: true,
         owner: None,
         revision: 1,
@@ -189,6 +190,50 @@ fn all_faults_are_reported_at_once() {
             ("tool_scope_overrides[0].tool_alias", ""),
         ],
     );
+}
+
+#[test]
+fn each_fault_of_a_route_of_resources_has_its_field() {
+    let check = |routes: &[(&str, &str)], expected: &[(&str, &str)]| {
+        let mut one = virtual_server(&["search@/github", "find@/github:v2"], &[]);
+        let server = |server: &str| ServerPath::parse("server", server).unwrap();
+        let route =
+            |(prefix, to): &(&str, &str)| ResourceRoute { prefix: (*prefix).into(), server: server(to) };
+        one.resource_routes = routes.iter().map(route).collect();
+        let faults = one.check(&catalog(), None).err().unwrap_or_default();
+        let found: Vec<_> = faults.iter().map(|fault| (fault.field.as_str(), &*fault.reason)).collect();
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for ((field, reason), (expected_field, part)) in found.into_iter().zip(expected) {
+            assert_eq!(field, *expected_field, "{reason}");
+            assert!(reason.contains(part), "{reason:?} lacks {part:?}");
+        }
+    };
+    check(&[("git:", "/github"), ("git+x.y-z://a/", "/github"), ("file:///srv/größe/", "/github")], &[]);
+    check(
+        &[
+            ("", "/github"),
+            ("git", "/jira"),
+            ("4:", "/github"),
+            ("a b:", "/github"),
+            ("git:", "/github"),
+            ("git:", "/github"),
+            (":", "/github"),
+            (&format!("git://{}", "x".repeat(251)), "/github"),
+        ],
+        &[
+            ("resource_routes[0].prefix", "is required"),
+            ("resource_routes[1].prefix", "scheme and a colon"),
+            ("resource_routes[1].backend_server_path", "no tool of /jira is mapped"),
+            ("resource_routes[2].prefix", "scheme and a colon"),
+            ("resource_routes[3].prefix", "blanks"),
+            ("resource_routes[5].prefix", "of row 4 too"),
+            ("resource_routes[6].prefix", "scheme and a colon"),
+            ("resource_routes[7].prefix", "longer than 256"),
+        ],
+    );
+    let many: Vec<_> = (0..257).map(|number| format!("s{number}:")).collect();
+    let many: Vec<_> = many.iter().map(|prefix| (prefix.as_str(), "/github")).collect();
+    check(&many, &[("resource_routes", "more than 256")]);
 }
 
 #[test]

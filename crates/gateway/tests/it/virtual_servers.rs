@@ -7,3 +7,4 @@ mod lists;
 mod prompts_and_resources;
 mod seeds;
 mod stream;
+mod unlisted_resources;

@@ -19,6 +19,7 @@ use crate::lent;
 use crate::outbound::Body;
 use crate::params;
 use crate::plane::{Call, Front};
+use crate::resource_owners;
 use crate::sessions::ClientSession;
 use crate::subscribe;
 
@@ -44,7 +45,8 @@ pub(super) async fn tool(
         original: tool.original.clone(),
     });
     let version = target.backends[tool.backend].clone();
-    send(call, version, session, renamed).await
+    let answer = send(call, version, session.clone(), renamed).await?;
+    Ok(resource_owners::watched(call, target, session.as_deref(), tool.backend, answer))
 }
 
 /// `prompts/get`.
@@ -57,22 +59,24 @@ pub(super) async fn prompt(
     let owner = target.face(call.front.era()).prompt_owner(&name);
     let owner = owner.ok_or(Error::UnknownName { kind: "prompt", name })?;
     let version = target.backends[owner].clone();
-    send(call, version, session, None).await
+    let answer = send(call, version, session.clone(), None).await?;
+    Ok(resource_owners::watched(call, target, session.as_deref(), owner, answer))
 }
 
-/// `resources/read`: the exact URI, else a template that fits, else each backend with resources in order.
+/// `resources/read`: from its owner, else from each backend that may have it in turn.
 pub(super) async fn read(
     call: &Call,
     target: &Arc<VirtualTarget>,
     session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
     let (_, uri) = named(call, call.outline.uri, "uri")?;
-    let owners = target.face(call.front.era()).resource_owners(&uri);
+    let owners = resource_owners::find(call, target, session.as_deref(), &uri);
     match owners[..] {
         [] => Err(Error::ResourceNotFound(uri)),
         [owner] => {
             let version = target.backends[owner].clone();
-            send(call, version, session, None).await
+            let answer = send(call, version, session.clone(), None).await?;
+            Ok(resource_owners::watched(call, target, session.as_deref(), owner, answer))
         }
         _ => Box::pin(ask_in_order(call, target, session, &owners, uri)).await,
     }
@@ -86,15 +90,15 @@ async fn ask_in_order(
     owners: &[usize],
     uri: String,
 ) -> Result<Response<Body>, Error> {
-    // A backend that cannot be asked may be the one that has it.
-    let mut failed = None;
+    // A backend that cannot be asked, or answers in words of its own, may be the one that has it.
+    let mut failed: Option<Result<Response<Body>, Error>> = None;
     for &owner in owners {
         let version = target.backends[owner].clone();
         let again = Call { accepts: Accepts { json: true, events: false }, ..call.clone() };
         let answer = match send(&again, version, session.clone(), None).await {
             Ok(answer) => answer,
             Err(error) => {
-                failed = failed.or(Some(error));
+                failed = failed.or(Some(Err(error)));
                 continue;
             }
         };
@@ -102,19 +106,37 @@ async fn ask_in_order(
         let limited = http_body_util::Limited::new(body, MAX_READ_BYTES);
         let Ok(whole) = limited.collect().await else { continue };
         let whole = whole.to_bytes();
-        if !says_not_found(&whole) {
-            return Ok(Response::from_parts(head, Body::full(whole)));
+        match refusal(&whole) {
+            None => {
+                let answer = Response::from_parts(head, Body::full(whole));
+                return Ok(resource_owners::watched(call, target, session.as_deref(), owner, answer));
+            }
+            Some(Refusal::NotFound) => {}
+            Some(Refusal::Other) => {
+                let answer = Response::from_parts(head, Body::full(whole));
+                failed = failed.or(Some(Ok(answer)));
+            }
         }
     }
-    Err(failed.unwrap_or(Error::ResourceNotFound(uri)))
+    failed.unwrap_or(Err(Error::ResourceNotFound(uri)))
 }
 
-fn says_not_found(answer: &[u8]) -> bool {
-    let Ok(Outline { error: Some(error), .. }) = Outline::read(answer) else { return false };
+/// How a backend says that it has no such resource.
+enum Refusal {
+    NotFound,
+    /// Widely used servers have codes of their own for that, so others are asked as well.
+    Other,
+}
+
+fn refusal(answer: &[u8]) -> Option<Refusal> {
+    let Ok(Outline { error: Some(error), .. }) = Outline::read(answer) else { return None };
     let error = error.of(answer);
     let number =
         member(error, "code").and_then(|span| std::str::from_utf8(span.of(error)).ok()?.parse::<i32>().ok());
-    matches!(number, Some(code::RESOURCE_NOT_FOUND | code::INVALID_PARAMS | code::METHOD_NOT_FOUND))
+    Some(match number {
+        Some(code::RESOURCE_NOT_FOUND | code::INVALID_PARAMS | code::METHOD_NOT_FOUND) => Refusal::NotFound,
+        _ => Refusal::Other,
+    })
 }
 
 /// `completion/complete`: the owner of the prompt or template it is about.
@@ -131,10 +153,8 @@ pub(super) async fn complete(
             owner.ok_or_else(|| Error::UnknownName { kind: "prompt", name: name.into_owned() })?
         }
         (None, Some(uri)) => {
-            let owner = target
-                .face(call.front.era())
-                .template_owner(&uri)
-                .or_else(|| target.face(call.front.era()).resource_owners(&uri).first().copied());
+            let any = || resource_owners::find(call, target, session.as_deref(), &uri).first().copied();
+            let owner = target.face(call.front.era()).template_owner(&uri).or_else(any);
             owner.ok_or_else(|| Error::UnknownName { kind: "resource template", name: uri.into_owned() })?
         }
         (None, None) => {
@@ -153,9 +173,9 @@ pub(super) async fn subscribe(
     session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
     let (_, uri) = named(call, call.outline.uri, "uri")?;
-    let first =
-        || target.face(call.front.era()).resource_owners(&uri).first().map(|&owner| &target.backends[owner]);
-    let version = subscribe::owner(target, call.front.era(), &uri).or_else(first).cloned();
+    let owners = resource_owners::find(call, target, session.as_deref(), &uri);
+    let first = || owners.first().map(|&owner| &target.backends[owner]);
+    let version = subscribe::owner(target, call.front.era(), &owners).or_else(first).cloned();
     let version = version.ok_or_else(|| Error::ResourceNotFound(uri.clone()))?;
     if let Some(session) = &session {
         if version.era_toward(call.front.era()) == Era::Modern {
@@ -180,9 +200,8 @@ pub(super) async fn unsubscribe(
     let (_, uri) = named(call, call.outline.uri, "uri")?;
     let key = session.as_ref().and_then(|session| session.state().subscriptions.remove(&*uri));
     let subscribed = key.and_then(|key| target.backends.iter().find(|backend| backend.key == key));
-    let owner =
-        || target.face(call.front.era()).resource_owners(&uri).first().map(|&owner| &target.backends[owner]);
-    let version = subscribed.or_else(owner).cloned();
+    let owners = resource_owners::find(call, target, session.as_deref(), &uri);
+    let version = subscribed.or_else(|| owners.first().map(|&owner| &target.backends[owner])).cloned();
     let version = version.ok_or_else(|| Error::ResourceNotFound(uri.clone()))?;
     match &session {
         Some(session) if version.era_toward(call.front.era()) == Era::Modern => {

@@ -7,6 +7,7 @@ mod document;
 mod learn;
 mod preview;
 mod resolved;
+mod resource_routes;
 
 use std::sync::Arc;
 

@@ -281,6 +281,7 @@ fn virtual_server(slug: &str, row: Mapping) -> VirtualServer {
         instructions: None,
         exposes_prompts: true,
         exposes_resources: true,
+        resource_routes: Vec::new(),
         is_enabled: true,
         owner: None,
         revision: 1,

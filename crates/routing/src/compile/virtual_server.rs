@@ -12,7 +12,7 @@ use mcp::message::quote;
 
 use super::LeftOut;
 use crate::face::Face;
-use crate::names::{Listing, Resource, Template, Tool};
+use crate::names::{Listing, Prefix, Resource, Template, Tool};
 use crate::target::{ServerTarget, VirtualTarget};
 use crate::version::VersionTarget;
 
@@ -98,6 +98,7 @@ fn face(
         by_prompt,
         by_uri,
         templates,
+        prefixes: if source.exposes_resources { prefixes(source, backends) } else { Vec::new() },
         with_resources: all.filter(has_resources).collect(),
         lists,
         tools,
@@ -241,6 +242,21 @@ fn compile_resources(sides: &[Option<Side<'_>>]) -> Resources {
         }
     }
     (owners, Listing::new(items), templates, Listing::new(template_items))
+}
+
+/// Routes set by hand, the longest prefix first. Of two versions of one server the one mapped first has them; those of a
+/// server that is gone lead nowhere.
+fn prefixes(source: &VirtualServer, backends: &[Arc<VersionTarget>]) -> Vec<Prefix> {
+    let mut prefixes: Vec<_> = source
+        .resource_routes
+        .iter()
+        .filter_map(|route| {
+            let backend = backends.iter().position(|backend| backend.key.path == route.server)?;
+            Some(Prefix { text: route.prefix.as_str().into(), backend: backend as u16 })
+        })
+        .collect();
+    prefixes.sort_by_key(|prefix| std::cmp::Reverse(prefix.text.len()));
+    prefixes
 }
 
 /// The union of what the backends can do, as far as it passes through us. Changes of lists are always

@@ -1,5 +1,6 @@
 //! Prompts, resources and templates of several backends, and what a virtual server says of itself.
 
+use catalog::virtual_server::resource_route::ResourceRoute;
 use mcp::list::ListKind;
 use mcp::method::Method;
 
@@ -45,15 +46,16 @@ fn of_two_with_one_name_the_first_in_mapping_order_stays() {
     for (name, owner) in [("shared", Some(b)), ("/a", Some(a)), ("/b", Some(b)), ("/unmapped", None)] {
         assert_eq!(target.face(Era::Legacy).prompt_owner(name), owner, "{name}");
     }
-    for (uri, owners) in [
-        ("doc://shared", vec![b]),
-        ("doc://a", vec![a]),
-        ("db://table/7", vec![b]),
-        ("a://7", vec![a]),
-        ("unknown://7", vec![b, a]),
+    for (uri, owner) in [
+        ("doc://shared", Some(b)),
+        ("doc://a", Some(a)),
+        ("db://table/7", Some(b)),
+        ("a://7", Some(a)),
+        ("unknown://7", None),
     ] {
-        assert_eq!(target.face(Era::Legacy).resource_owners(uri), owners, "{uri}");
+        assert_eq!(target.face(Era::Legacy).resource_owner(uri), owner, "{uri}");
     }
+    assert_eq!(target.face(Era::Legacy).with_resources, [b, a], "these may have what nobody lists");
     for (template, owner) in [("db://{shared}", Some(b)), ("a://{x}", Some(a)), ("a://7", None)] {
         assert_eq!(target.face(Era::Legacy).template_owner(template), owner, "{template}");
     }
@@ -81,9 +83,39 @@ fn switches_hide_prompts_and_resources() {
             && target.face(Era::Legacy).answers(Method::Complete)
     );
     assert_eq!(names(target, ListKind::Tools), ["of_b", "of_a"]);
-    assert!(
-        target.face(Era::Legacy).resource_owners("doc://a").is_empty(),
-        "nobody is asked for what is not exposed"
+    let face = target.face(Era::Legacy);
+    assert_eq!(face.resource_owner("doc://a"), None);
+    assert!(face.with_resources.is_empty(), "nobody is asked for what is not exposed");
+}
+
+#[test]
+fn a_resource_nobody_lists_is_told_by_how_its_uri_begins() {
+    let mut world = two();
+    let route = |prefix: &str, server: &str| ResourceRoute { prefix: prefix.into(), server: path(server) };
+    world.recompose("both", |one| {
+        one.resource_routes =
+            vec![route("wiki:", "/b"), route("wiki://a/", "/a"), route("doc:", "/a"), route("gone:", "/c")];
+    });
+    let table = world.table();
+    let target = table.virtual_server("both").unwrap();
+    let (b, a) = (0, 1);
+    for (uri, owner) in [
+        ("wiki://b/1", Some(b)),
+        ("wiki://a/1", Some(a)),
+        ("wiki", None),
+        ("WIKI://b/1", None),
+        ("doc://b", Some(b)),
+        ("doc://unlisted", Some(a)),
+        ("gone://1", None),
+    ] {
+        for front in [Era::Legacy, Era::Modern] {
+            assert_eq!(target.face(front).resource_owner(uri), owner, "{uri}");
+        }
+    }
+    world.recompose("both", |one| one.exposes_resources = false);
+    assert_eq!(
+        world.table().virtual_server("both").unwrap().face(Era::Legacy).resource_owner("wiki://b/1"),
+        None
     );
 }
 

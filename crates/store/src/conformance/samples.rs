@@ -10,6 +10,7 @@ use catalog::name::{ServerPath, Slug, ToolName, VersionLabel};
 use catalog::server::{Server, Status, Version, Visibility};
 use catalog::time::Timestamp;
 use catalog::token::IssuedToken;
+use catalog::virtual_server::resource_route::ResourceRoute;
 use catalog::virtual_server::{Mapping, ScopeOverride, VirtualServer};
 use url::Url;
 
@@ -185,6 +186,7 @@ pub(crate) fn virtual_server(name: &str) -> VirtualServer {
         instructions: Some("Be kind.".into()),
         exposes_prompts: true,
         exposes_resources: false,
+        resource_routes: vec![ResourceRoute { prefix: "git://".into(), server: path("/team/github") }],
         is_enabled: true,
         owner: Some("ada".into()),
         revision: 7,

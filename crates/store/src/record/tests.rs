@@ -138,7 +138,8 @@ fn shapes_keep_the_names_of_the_original() {
         "backend_server_path":"/context7","alias":null,"backend_version":null,"description_override":null}],
         "required_scopes":["dev-tools"],
         "tool_scope_overrides":[{"tool_alias":"github_search","required_scopes":["github-read"]}],
-        "instructions":"Be kind.","exposes_prompts":true,"exposes_resources":false,"is_enabled":true,
+        "instructions":"Be kind.","exposes_prompts":true,"exposes_resources":false,
+        "resource_routes":[{"prefix":"git://","backend_server_path":"/team/github"}],"is_enabled":true,
         "created_by":"ada","revision":7,"created_at":"2026-01-10T00:00:00.123Z",
         "updated_at":"2026-01-10T00:00:09.123Z"}"#,
     );

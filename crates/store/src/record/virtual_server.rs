@@ -1,6 +1,7 @@
 //! Virtual servers as they are stored.
 
 use catalog::name::{ServerPath, Slug, ToolName, VersionLabel};
+use catalog::virtual_server::resource_route::ResourceRoute;
 use catalog::virtual_server::{Mapping, ScopeOverride, VirtualServer};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,8 @@ pub struct VirtualServerRecord {
     instructions: Option<String>,
     exposes_prompts: bool,
     exposes_resources: bool,
+    #[serde(default)]
+    resource_routes: Vec<RouteRecord>,
     is_enabled: bool,
     #[serde(default)]
     created_by: Option<String>,
@@ -52,6 +55,12 @@ struct OverrideRecord {
     required_scopes: Vec<String>,
 }
 
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct RouteRecord {
+    prefix: String,
+    backend_server_path: String,
+}
+
 impl VirtualServerRecord {
     /// Takes down a virtual server.
     pub fn of(one: &VirtualServer) -> Self {
@@ -70,6 +79,7 @@ impl VirtualServerRecord {
             instructions: one.instructions.clone(),
             exposes_prompts: one.exposes_prompts,
             exposes_resources: one.exposes_resources,
+            resource_routes: one.resource_routes.iter().map(RouteRecord::of).collect(),
             is_enabled: one.is_enabled,
             created_by: one.owner.clone(),
             revision: one.revision,
@@ -85,6 +95,7 @@ impl VirtualServerRecord {
             Ok(ScopeOverride { name: o.tool_alias, required_scopes })
         };
         let overrides = self.tool_scope_overrides.into_iter().map(scope_override);
+        let routes = self.resource_routes.into_iter().map(RouteRecord::into_route);
         Ok(VirtualServer {
             slug: Slug::parse("path", &self.path)?,
             name: self.server_name,
@@ -100,12 +111,24 @@ impl VirtualServerRecord {
             instructions: self.instructions,
             exposes_prompts: self.exposes_prompts,
             exposes_resources: self.exposes_resources,
+            resource_routes: routes.collect::<Result<_, _>>()?,
             is_enabled: self.is_enabled,
             owner: self.created_by,
             revision: self.revision,
             created_at: self.created_at.0,
             updated_at: self.updated_at.0,
         })
+    }
+}
+
+impl RouteRecord {
+    fn of(route: &ResourceRoute) -> Self {
+        Self { prefix: route.prefix.clone(), backend_server_path: route.server.to_string() }
+    }
+
+    fn into_route(self) -> Result<ResourceRoute, Unreadable> {
+        let server = ServerPath::parse("backend_server_path", &self.backend_server_path)?;
+        Ok(ResourceRoute { prefix: self.prefix, server })
     }
 }
 

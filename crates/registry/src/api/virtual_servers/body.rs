@@ -8,11 +8,12 @@ use catalog::name::{ServerPath, Slug, ToolName, VersionLabel};
 use catalog::prose::{check_line, check_prose};
 use catalog::time::Timestamp;
 use catalog::unreadable::Place;
+use catalog::virtual_server::resource_route::MAX_RESOURCE_ROUTES;
 use catalog::virtual_server::{MAX_MAPPINGS, MAX_OVERRIDES, Mapping, ScopeOverride, VirtualServer};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::collisions;
+use super::{collisions, resource_routes};
 use crate::api::edit::{MAX_WORD_BYTES, MAX_WORDS};
 use crate::api::fields::read_words;
 use crate::api::groups::{MAX_LISTED, read_scopes};
@@ -56,6 +57,8 @@ pub(super) struct Body {
     pub(super) exposes_prompts: Option<bool>,
     /// Whether resources of the mapped servers are exposed; on where absent.
     pub(super) exposes_resources: Option<bool>,
+    /// Where resources that no server lists are asked for; everywhere in turn where absent.
+    pub(super) resource_routes: Option<Vec<resource_routes::Row>>,
 }
 
 /// One tool to map.
@@ -210,6 +213,18 @@ impl Body {
                 Err(fault) => faults.push(fault),
             }
         }
+        if let Some(routes) = self.resource_routes {
+            if routes.len() > MAX_RESOURCE_ROUTES {
+                let reason = format!("has more than {MAX_RESOURCE_ROUTES} rows");
+                faults.push(Invalid::new("resource_routes", reason));
+                return Err(Refusal::Invalid(faults));
+            }
+            let read = routes
+                .into_iter()
+                .enumerate()
+                .map(|(index, one)| one.read(index, &mut faults, &mut unread.routes));
+            server.resource_routes = read.collect();
+        }
         for (field, text) in [("description", &self.description), ("instructions", &self.instructions)] {
             faults.extend(text.as_ref().and_then(|text| check_prose(field, text).err()));
         }
@@ -251,6 +266,8 @@ struct Unread {
     sources: HashSet<usize>,
     /// Aliases that are unreadable; scopes may name them.
     aliases: HashSet<String>,
+    /// Indices of routes of resources whose server is unreadable.
+    routes: HashSet<usize>,
 }
 
 impl Unread {
@@ -258,6 +275,12 @@ impl Unread {
         if let Some(rest) = fault.field.strip_prefix("tool_mappings[") {
             let (index, member) = rest.split_once("].").unwrap_or_default();
             return member != "alias" && index.parse().is_ok_and(|index| self.sources.contains(&index));
+        }
+        if let Some(rest) = fault.field.strip_prefix("resource_routes[") {
+            let (index, member) = rest.split_once("].").unwrap_or_default();
+            // What an unreadable row maps cannot be told.
+            let is_unread = index.parse().is_ok_and(|index| self.routes.contains(&index));
+            return member == "backend_server_path" && (is_unread || !self.sources.is_empty());
         }
         let index = fault.field.strip_prefix("tool_scope_overrides[").and_then(|rest| rest.split_once(']'));
         let named = index.and_then(|(index, _)| server.overrides.get(index.parse::<usize>().ok()?));
@@ -330,6 +353,7 @@ fn blank(slug: Slug, now: Timestamp) -> VirtualServer {
         instructions: None,
         exposes_prompts: true,
         exposes_resources: true,
+        resource_routes: Vec::new(),
         is_enabled: false,
         owner: None,
         revision: 1,

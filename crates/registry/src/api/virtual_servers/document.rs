@@ -7,6 +7,7 @@ use catalog::virtual_server::{VirtualServer, suggest};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::resource_routes;
 use crate::api::document::rfc3339;
 
 /// A virtual server.
@@ -39,6 +40,8 @@ pub(super) struct Document {
     exposes_prompts: bool,
     /// Whether resources of the mapped servers are exposed.
     exposes_resources: bool,
+    /// Where resources that no server lists are asked for.
+    resource_routes: Vec<resource_routes::Row>,
     /// How clients may connect; always streamable HTTP.
     supported_transports: [&'static str; 1],
     /// How many tools are mapped.
@@ -152,6 +155,7 @@ impl Document {
             instructions: server.instructions.clone(),
             exposes_prompts: server.exposes_prompts,
             exposes_resources: server.exposes_resources,
+            resource_routes: server.resource_routes.iter().map(resource_routes::Row::of).collect(),
             supported_transports: ["streamable-http"],
             num_tools: server.mappings.len(),
             num_stars: catalog.stars(&Rated::VirtualServer(server.slug.clone())),

@@ -91,7 +91,9 @@ async fn all_faults_are_named_at_once_by_the_index_they_came_with() {
     ]);
     let body = json!({ "server_name": "x", "path": "/virtual/x y", "tool_mappings": rows, "required_scopes": ["a b"],
         "tool_scope_overrides": [{ "tool_alias": "typo", "required_scopes": [] },
-            { "tool_alias": "bad alias!", "required_scopes": ["ok"] }, { "required_scopes": ["\""] }] });
+            { "tool_alias": "bad alias!", "required_scopes": ["ok"] }, { "required_scopes": ["\""] }],
+        "resource_routes": [{ "prefix": "x:", "backend_server_path": "/Bad Path/.." },
+            { "prefix": "y", "backend_server_path": "/jira" }, { "prefix": "z:", "backend_server_path": "/unsure" }] });
     let problem = scene.admin("POST /api/virtual-servers", body).await.expect(422);
     let mut fields: Vec<_> =
         problem["errors"].as_array().unwrap().iter().map(|one| one["field"].as_str().unwrap()).collect();
@@ -99,6 +101,8 @@ async fn all_faults_are_named_at_once_by_the_index_they_came_with() {
     let expected = [
         "path",
         "required_scopes[0]",
+        "resource_routes[0].backend_server_path",
+        "resource_routes[1].prefix",
         "tool_mappings[0].alias",
         "tool_mappings[2].alias",
         "tool_mappings[3].tool_name",

@@ -10,6 +10,7 @@ use catalog::name::{ServerPath, Slug, ToolName, VersionLabel};
 use catalog::server::{Server, Status, Version, Visibility};
 use catalog::time::Timestamp;
 use catalog::token::IssuedToken;
+use catalog::virtual_server::resource_route::ResourceRoute;
 use catalog::virtual_server::{Mapping, ScopeOverride, VirtualServer};
 use proptest::collection::vec;
 use proptest::option;
@@ -161,11 +162,13 @@ pub(super) fn virtual_servers() -> impl Strategy<Value = VirtualServer> {
     );
     let scope_override = (".*", vec(scopes(), 0..3))
         .prop_map(|(name, required_scopes)| ScopeOverride { name, required_scopes });
+    let route = (".*", paths()).prop_map(|(prefix, server)| ResourceRoute { prefix, server });
     let slug = "[a-z0-9]{1,9}(-[a-z0-9]{1,9}){0,3}".prop_map(|slug| Slug::parse("path", &slug).unwrap());
     let texts = (slug, ".*", ".*", vec(".*", 0..3), option::of(".*"), option::of(".*"));
-    let rows = (vec(mapping, 0..4), vec(scopes(), 0..3), vec(scope_override, 0..3));
+    let rows = (vec(mapping, 0..4), vec(scopes(), 0..3), vec(scope_override, 0..3), vec(route, 0..3));
     (texts, rows, any::<(bool, bool, bool, u64)>(), times(), times()).prop_map(
-        |(texts, (mappings, required_scopes, overrides), switches, created_at, updated_at)| {
+        |(texts, rows, switches, created_at, updated_at)| {
+            let (mappings, required_scopes, overrides, resource_routes) = rows;
             let (slug, name, description, tags, instructions, owner) = texts;
             let (exposes_prompts, exposes_resources, is_enabled, revision) = switches;
             VirtualServer {
@@ -179,6 +182,7 @@ pub(super) fn virtual_servers() -> impl Strategy<Value = VirtualServer> {
                 instructions,
                 exposes_prompts,
                 exposes_resources,
+                resource_routes,
                 is_enabled,
                 owner,
                 revision,
