@@ -143,6 +143,14 @@ impl Body {
         self
     }
 
+    /// Returns all of it where it is here already.
+    pub(crate) fn whole(self) -> Result<Bytes, Self> {
+        match self.0 {
+            Inner::Full(bytes) => Ok(bytes.unwrap_or_default()),
+            other => Err(Self(other)),
+        }
+    }
+
     /// Says for certain that it does not hold some bytes. Of what is still to come nothing is certain.
     pub(crate) fn holds_no(&self, bytes: &[u8]) -> bool {
         match &self.0 {

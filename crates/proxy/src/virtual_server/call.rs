@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use catalog::endpoint::Era;
-use http::Response;
+use http::{Response, StatusCode};
 use http_body_util::BodyExt;
 use mcp::error::code;
 use mcp::headers::Accepts;
@@ -19,6 +19,7 @@ use crate::lent;
 use crate::outbound::Body;
 use crate::params;
 use crate::plane::{Call, Front};
+use crate::repair;
 use crate::resource_owners;
 use crate::sessions::ClientSession;
 use crate::subscribe;
@@ -40,12 +41,22 @@ pub(super) async fn tool(
         params::check(call, marks)?;
     }
     admit::may(&call.table, &call.principal, &target.required_scopes, &tool.needs)?;
-    let renamed = (*tool.exposed != *tool.original).then(|| Renamed {
-        edit: Edit { at, with: tool.original_json.clone() },
-        original: tool.original.clone(),
-    });
-    let version = target.backends[tool.backend].clone();
-    let answer = send(call, version, session.clone(), renamed).await?;
+    let renamed = || {
+        let edit = || Edit { at, with: tool.original_json.clone() };
+        (*tool.exposed != *tool.original).then(|| Renamed { edit: edit(), original: tool.original.clone() })
+    };
+    let version = &target.backends[tool.backend];
+    let mut answer = send(call, version.clone(), session.clone(), renamed()).await?;
+    if answer.status() == StatusCode::BAD_REQUEST
+        && call.front == Front::Modern
+        && version.era_toward(Era::Modern) == Era::Modern
+    {
+        answer = match Box::pin(repair::as_read_again(call, version, &tool.original, answer)).await {
+            // What was refused did not run.
+            Ok(again) => Box::pin(send(&again, version.clone(), None, renamed())).await?,
+            Err(refusal) => refusal,
+        };
+    }
     Ok(resource_owners::watched(call, target, session.as_deref(), tool.backend, answer))
 }
 

@@ -2,6 +2,7 @@
 
 use http::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
+use testkit::script::Reply;
 use testkit::{Client, Tool};
 
 use super::Stage;
@@ -146,6 +147,53 @@ async fn a_tool_nobody_can_make_headers_for_is_left_out() {
     assert_eq!(catalogue["unusable"][0]["name"], "unfit", "{catalogue}");
 }
 
+/// The client sends the headers that its list asks for, which the backend has changed since.
+#[tokio::test]
+async fn a_virtual_server_mends_the_headers_of_a_modern_client_once() {
+    let stage = stage().await;
+    let before = [("region", "eu")];
+    let client = stage.modern("/virtual/marked");
+    let changed = json!({ "type": "object", "properties": { "region": { "type": "string", "x-mcp-header": "Place" } } });
+    stage.new.set_tools([Tool::new("deploy").schema(changed), Tool::new("echo")]);
+    let direct = call(&stage.modern("/new"), "deploy", json!({ "region": "eu" }), &before).await;
+    assert_eq!(
+        (direct.0, &direct.1["error"]["code"]),
+        (400, &json!(-32020)),
+        "on a server's path it is the client's"
+    );
+    let (status, reply) = call(&client, "new_deploy", json!({ "region": "eu" }), &before).await;
+    assert_eq!(
+        (status, &reply["result"]["structuredContent"]["arguments"]["region"]),
+        (200, &json!("eu")),
+        "{reply}"
+    );
+    assert_eq!(stage.new.runs("deploy"), 1);
+    let seen = stage.new.calls().pop().unwrap();
+    assert_eq!(
+        (seen.header("mcp-param-place"), seen.headers.contains_key("mcp-param-region")),
+        ("eu", false)
+    );
+    assert_eq!(seen.header("mcp-name"), "deploy");
+    stage.app.refresh("/new").await;
+    let (status, _) = call(&client, "new_deploy", json!({ "region": "eu" }), &before).await;
+    assert_eq!(status, 400, "now the client can know better");
+    let (status, _) = call(&client, "new_deploy", json!({ "region": "eu" }), &[("place", "eu")]).await;
+    assert_eq!(status, 200);
+}
+
+#[tokio::test]
+async fn a_refusal_that_cannot_be_mended_is_passed_on_after_one_more_try() {
+    let stage = stage().await;
+    let refusal = json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": -32020, "message": "never" } });
+    stage.new.reply("tools/call", Reply::new(400, "application/json", refusal.to_string()));
+    let (status, reply) = call(&stage.modern("/virtual/marked"), "new_echo", json!({}), &[]).await;
+    assert_eq!((status, &reply["error"]["message"]), (400, &json!("never")));
+    assert_eq!(stage.new.calls().len(), 2);
+    stage.new.set_tools([Tool::new("deploy")]);
+    assert_eq!(call(&stage.modern("/virtual/marked"), "new_echo", json!({}), &[]).await.0, 400);
+    assert_eq!(stage.new.calls().len(), 3, "a tool that is gone is not called again");
+}
+
 #[tokio::test]
 async fn a_tool_with_other_marks_than_were_read_is_read_again() {
     let stage = stage().await;
@@ -168,7 +216,7 @@ async fn a_tool_with_other_marks_than_were_read_is_read_again() {
     assert_eq!(stage.new.runs("deploy"), 2, "what was refused never ran");
     let refusal =
         json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": -32020, "message": "no" } }).to_string();
-    stage.new.reply("tools/call", testkit::script::Reply::new(400, "application/json", refusal));
+    stage.new.reply("tools/call", Reply::new(400, "application/json", refusal));
     let before = stage.new.calls().len();
     let answer = clients[0].0.try_call("deploy", json!({ "plain": "p" })).await;
     assert_eq!((answer.status.as_u16(), answer.error().await["code"].clone()), (200, json!(-32603)));
