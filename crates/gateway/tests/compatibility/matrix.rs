@@ -7,11 +7,21 @@ use serde_json::json;
 use crate::app::App;
 use crate::clients::CLIENTS;
 use crate::program::{Started, command};
-use crate::servers::{self, Server};
+use crate::servers::{self, Server, Transport};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything() {
     meet(&servers::EVERYTHING).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_over_an_event_stream() {
+    meet(&servers::EVERYTHING_SSE).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_as_a_command() {
+    meet(&servers::EVERYTHING_STDIO).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -42,9 +52,8 @@ async fn python_1_stateless() {
 /// Lets all clients use a server, and compares its row of the table with what they saw.
 async fn meet(server: &Server) {
     let Some(peers) = peers() else { return };
-    let (_started, address) = Started::listening(command(&peers, server.program, server.command));
-    let app = App::start().await;
-    app.serve("/peer", &format!("http://{address}/mcp")).await;
+    let (_started, app, url) = start(server, &peers).await;
+    app.serve("/peer", &url).await;
     let mut rows =
         vec![json!({ "tool_name": server.slow, "backend_server_path": "/peer", "alias": "take_time" })];
     if server.asks {
@@ -76,6 +85,21 @@ async fn meet(server: &Server) {
     let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/compatibility.md");
     let is_documented = std::fs::read_to_string(table).unwrap().lines().any(|line| line == row);
     assert!(is_documented, "docs/compatibility.md should say\n{row}\n{complaints}");
+}
+
+/// Starts a server where it does not wait for the gateway to do so; returns the URL to register.
+async fn start(server: &Server, peers: &Path) -> (Option<Started>, App, String) {
+    let Transport::Http(path) = server.transport else {
+        let program = peers.join(server.program);
+        let program = if program.exists() { program } else { server.program.into() };
+        let toml = format!(
+            "[stdio.commands.peer]\ncommand = {program:?}\nargs = {:?}\ncwd = {peers:?}\n",
+            server.command
+        );
+        return (None, App::configured(&toml).await, "stdio:peer".into());
+    };
+    let (started, address) = Started::listening(command(peers, server.program, server.command));
+    (Some(started), App::start().await, format!("http://{address}{path}"))
 }
 
 /// The folder of the peers, or nothing where they are not installed and need not be.

@@ -6,6 +6,7 @@ pub(crate) struct Server {
     pub(crate) name: &'static str,
     pub(crate) program: &'static str,
     pub(crate) command: &'static [&'static str],
+    pub(crate) transport: Transport,
     /// A tool that reports progress, what it is given, what it answers and how often it reports.
     pub(crate) slow: &'static str,
     pub(crate) arguments: &'static str,
@@ -20,10 +21,20 @@ pub(crate) struct Server {
     pub(crate) asks: bool,
 }
 
+/// How the gateway reaches a server.
+#[derive(Clone, Copy)]
+pub(crate) enum Transport {
+    /// It listens, at this path: of streamable HTTP, or of the stream of HTTP+SSE.
+    Http(&'static str),
+    /// The gateway starts it.
+    Stdio,
+}
+
 pub(crate) const EVERYTHING: Server = Server {
     name: "everything 2026.8",
     program: "node",
     command: &["everything.mjs"],
+    transport: Transport::Http("/mcp"),
     slow: "trigger-long-running-operation",
     arguments: r#"{"duration": 1, "steps": 4}"#,
     says: "Long running operation completed",
@@ -34,6 +45,20 @@ pub(crate) const EVERYTHING: Server = Server {
     resource: "demo://resource/static/document/features.md",
     resource_says: "Everything Server",
     asks: false,
+};
+
+pub(crate) const EVERYTHING_SSE: Server = Server {
+    name: "everything 2026.8, HTTP+SSE",
+    command: &["everything.mjs", "sse"],
+    transport: Transport::Http("/sse"),
+    ..EVERYTHING
+};
+
+pub(crate) const EVERYTHING_STDIO: Server = Server {
+    name: "everything 2026.8, stdio",
+    command: &["node_modules/@modelcontextprotocol/server-everything/dist/index.js", "stdio"],
+    transport: Transport::Stdio,
+    ..EVERYTHING
 };
 
 pub(crate) const FASTMCP: Server = ours("FastMCP 4.2", ".venv/bin/python", &["fastmcp_server.py"], false);
@@ -58,6 +83,7 @@ const fn ours(
         name,
         program,
         command,
+        transport: Transport::Http("/mcp"),
         slow: "count",
         arguments: r#"{"to": 4}"#,
         says: "counted to 4",
