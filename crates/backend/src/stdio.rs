@@ -13,6 +13,7 @@ mod group;
 mod lines;
 mod process;
 mod running;
+mod tally;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,12 +21,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use running::Running;
+use tally::Tally;
 
 pub use command::Command;
 
 /// The commands that can be backends, and those of them that run.
 pub struct Stdio {
     commands: BTreeMap<String, Command>,
+    tallies: BTreeMap<String, Arc<Tally>>,
     limits: Limits,
     running: Running,
     /// Carries the processes; absent where there are no commands.
@@ -61,7 +64,9 @@ impl Stdio {
     /// Takes commands by their names. Their processes live on the runtime this is called on.
     pub fn new(commands: BTreeMap<String, Command>, limits: Limits) -> Arc<Self> {
         let runtime = tokio::runtime::Handle::try_current().ok();
-        Arc::new(Self { commands, limits, running: Running::new(limits.processes, limits.idle), runtime })
+        let tallies = commands.keys().map(|name| (name.clone(), Tally::new(name))).collect();
+        let running = Running::new(limits.processes, limits.idle);
+        Arc::new(Self { commands, tallies, limits, running, runtime })
     }
 
     /// Says whether there is a command of this name.

@@ -165,7 +165,8 @@ impl Stdio {
         let deadline = post.deadline.min(Instant::now() + self.limits.start);
         let room = self.running.room(deadline).await?;
         let budget = post.settings.budget.clone();
-        let start = Start { command, serves, budget, grace: self.limits.grace, room };
+        let tally = self.tallies.get(post.name).expect("one for each command").clone();
+        let start = Start { command, serves, budget, grace: self.limits.grace, room, tally };
         Ok(Starting { name: post.name.into(), start, runtime })
     }
 }

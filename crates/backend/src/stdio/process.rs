@@ -15,6 +15,7 @@ use super::command::Command;
 use super::errors;
 use super::group::Group;
 use super::lines::Lines;
+use super::tally::Tally;
 use crate::budget::Budget;
 use crate::duplex::board::{Board, Closed};
 use crate::duplex::inbox::Inbox;
@@ -57,6 +58,7 @@ pub(super) struct Start {
     pub(super) grace: Duration,
     /// Its place among those that may run, until it is reaped.
     pub(super) room: OwnedSemaphorePermit,
+    pub(super) tally: Arc<Tally>,
 }
 
 impl Process {
@@ -130,6 +132,7 @@ impl Process {
             }
         };
         self.group.enter(&child);
+        let counted = start.tally.began();
         tracing::debug!(command = %self.name, process = child.id(), "command started");
         let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let mut beside = JoinSet::new();
@@ -137,6 +140,7 @@ impl Process {
         beside.spawn(errors::log(self.name.clone(), errors.expect("piped")));
         let fault = self.follow(output.expect("piped"), start.budget).await;
         if let Some(fault) = fault {
+            start.tally.lost();
             self.board.close(&Closed::Ended(format!("the command was ended: {fault}")));
         }
         // Closes its input, too.
@@ -144,9 +148,11 @@ impl Process {
         let status = self.group.end(child, start.grace).await;
         let how = status.map_or_else(|| "unknown".to_owned(), |status| status.to_string());
         if !self.board.is_closed() {
+            start.tally.lost();
             tracing::info!(command = %self.name, status = how, "a command ended by itself");
         }
         self.board.close(&Closed::Ended(format!("the command ended ({how})")));
+        drop(counted);
         tracing::debug!(command = %self.name, status = how, "command ended");
     }
 

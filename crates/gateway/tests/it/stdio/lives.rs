@@ -44,6 +44,41 @@ async fn a_command_that_dies_costs_its_calls_and_its_session() {
     assert_ne!(process(&client, "process").await, victim);
 }
 
+/// A number of `/metrics`.
+async fn metric(app: &App, name: &str) -> u64 {
+    let metrics = app.anonymous().get("/metrics").await.text;
+    let line =
+        metrics.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("{metrics}"));
+    line.trim().parse().unwrap()
+}
+
+#[tokio::test]
+async fn processes_and_restarts_are_counted() {
+    let app = start(&["legacy", "modern"]).await;
+    let running = |mode| format!("switchyard_stdio_processes{{command=\"{mode}\"}}");
+    let restarts = |mode| format!("switchyard_stdio_restarts_total{{command=\"{mode}\"}}");
+    let (first, second) = (app.visit_askable("/legacy").await, app.visit_askable("/legacy").await);
+    let victim = process(&first, "process").await;
+    process(&second, "process").await;
+    let before = metric(&app, &running("legacy")).await;
+    assert!(before >= 2, "{before}");
+    kill(&victim);
+    until("it is reaped", || !is_there(&victim)).await;
+    second.delete().await;
+    let fewer = async || {
+        while metric(&app, &running("legacy")).await > before - 2 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(crate::app::PATIENCE, fewer()).await.expect("neither is counted any more");
+    assert_eq!(metric(&app, &restarts("legacy")).await, 0, "none was started since");
+    for _ in 0..2 {
+        process(&app.visit_askable("/legacy").await, "process").await;
+    }
+    assert_eq!(metric(&app, &restarts("legacy")).await, 1, "one was lost, the other ended as it should");
+    assert_eq!(metric(&app, &restarts("modern")).await, 0);
+}
+
 #[tokio::test]
 async fn a_command_ends_with_its_session_and_all_it_started_too() {
     let app = start(&["legacy", "stubborn"]).await;
