@@ -115,7 +115,7 @@ async fn post(stub: Arc<Stub>, seen: Seen) -> Answer {
 }
 
 /// Starts a call, which goes on when its client has gone, and returns where its messages arrive.
-fn begin(stub: &Arc<Stub>, session: &str, message: &Value) -> Receiver<Out> {
+pub(crate) fn begin(stub: &Arc<Stub>, session: &str, message: &Value) -> Receiver<Out> {
     let (out, inbox) = pipe();
     let call = Call {
         id: message["id"].clone(),
@@ -183,12 +183,11 @@ async fn answer_batch(stub: &Arc<Stub>, session: &str, batch: &[Value]) -> Respo
     }
 }
 
-async fn initialize(stub: &Arc<Stub>, seen: &Seen) -> Answer {
-    let script = stub.script();
+/// Answers `initialize`: the revision agreed, and the result.
+pub(crate) fn greeting(script: &Script, seen: &Seen) -> (String, Value) {
     let asked = seen.params()["protocolVersion"].as_str().unwrap_or_default();
     let is_known = REVISIONS.contains(&asked) && asked <= script.speaks.as_str();
     let revision = if is_known { asked } else { &script.speaks };
-    let id = stub.greet(Session::new(revision, seen.params()["capabilities"].clone()));
     let mut greeting = json!({
         "protocolVersion": revision,
         "capabilities": script.capabilities(),
@@ -197,6 +196,12 @@ async fn initialize(stub: &Arc<Stub>, seen: &Seen) -> Answer {
     if let Some(text) = &script.instructions {
         greeting["instructions"] = json!(text);
     }
+    (revision.to_owned(), greeting)
+}
+
+async fn initialize(stub: &Arc<Stub>, seen: &Seen) -> Answer {
+    let (revision, greeting) = greeting(&stub.script(), seen);
+    let id = stub.greet(Session::new(&revision, seen.params()["capabilities"].clone()));
     let (out, inbox) = pipe();
     // The receiver is still here.
     let _ = out.send(Out::Message(result(&seen.message["id"], greeting))).await;

@@ -19,6 +19,7 @@ pub mod both;
 mod call;
 pub mod client;
 pub mod conformance;
+pub mod event_stream;
 pub mod events;
 mod inbound;
 pub mod legacy;
@@ -50,3 +51,5 @@ pub type LegacyBackend = backend::Backend<legacy::Legacy>;
 pub type ModernBackend = backend::Backend<modern::Modern>;
 /// A backend of all revisions.
 pub type DualBackend = backend::Backend<both::Both>;
+/// A backend of the older era over HTTP+SSE.
+pub type EventBackend = backend::Backend<event_stream::EventStream>;

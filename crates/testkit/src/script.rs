@@ -47,6 +47,8 @@ pub struct Script {
     pub has_event_ids: bool,
     /// Raw text in front of each event stream: comments, `retry`.
     pub opening: String,
+    /// Where messages are posted to, in place of its own: what the first event of a stream over HTTP+SSE says.
+    pub posts_to: Option<String>,
     /// Items of one page of a list; all where absent.
     pub page_size: Option<usize>,
     /// Whether each page of a list names the same next one, for ever.
@@ -97,6 +99,7 @@ impl Script {
             uses_events: false,
             has_event_ids: false,
             opening: String::new(),
+            posts_to: None,
             page_size: None,
             loops_cursors: false,
             delays: HashMap::new(),

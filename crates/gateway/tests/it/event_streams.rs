@@ -1,5 +1,7 @@
 //! HTTP+SSE of 2024-11-05: clients that know nothing newer, and backends.
 
+mod backends;
+
 use serde_json::{Value, json};
 use testkit::events::Answer;
 use testkit::{Client, LegacyBackend, ModernBackend};
