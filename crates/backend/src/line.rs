@@ -213,12 +213,22 @@ impl Line {
         self.fault = None;
         if self.read_bytes > READ_BYTES {
             // An idle connection keeps no large buffer.
-            self.read_bytes = READ_BYTES;
-            self.buffer = std::mem::take(&mut self.buffer).as_ref().into();
+            self.compact();
         }
         // What follows a whole answer unasked would be taken for the next one.
         let is_clean = self.buffer.is_empty() && self.is_flushed;
         self.keeps_alive && is_clean && self.framing.is_done()
+    }
+
+    /// Keeps no memory but for what was read and not yet taken.
+    pub(crate) fn compact(&mut self) {
+        self.read_bytes = READ_BYTES;
+        self.buffer = self.buffer.as_ref().into();
+        if self.is_written() && self.is_flushed {
+            self.head = Vec::new();
+            self.body = Bytes::new();
+            self.written = 0;
+        }
     }
 
     pub(crate) fn timer(&mut self) -> Pin<&mut Sleep> {

@@ -83,6 +83,13 @@ impl Reply {
         self.silent_until = None;
     }
 
+    /// Keeps no memory but for what came and was not yet read, while nobody reads on for a time.
+    pub fn compact(&mut self) {
+        if let Carrier::Line(line, _) = &mut self.carrier {
+            line.compact();
+        }
+    }
+
     /// Reads the whole body. Fails with [`Error::TooLarge`] as soon as it is known to pass `limit` bytes, and with
     /// [`Error::Overloaded`] where large answers hold too much memory already.
     pub async fn collect(self, limit: usize) -> Result<Bytes, Error> {

@@ -105,6 +105,13 @@ impl Decoder {
         None
     }
 
+    /// Keeps no memory but for what was pushed and not yet given out, while nobody reads on for a time: it is copied out
+    /// of the larger pieces it came in.
+    pub fn compact(&mut self) {
+        self.pending = BytesMut::from(&self.pending[..]);
+        self.chunks = self.chunks.iter().map(|chunk| Bytes::copy_from_slice(chunk)).collect();
+    }
+
     /// Ends the stream; returns the bytes of a block that was never finished. A browser drops them.
     pub fn finish(mut self) -> Option<Bytes> {
         for chunk in &self.chunks {

@@ -104,13 +104,17 @@ async fn in_session(
     let id = call.outline.id.expect("a request has an id");
     let shared = &call.plane.shared;
     let airborne = shared.flights.begin(session.number, id.of(&call.body), &version.key);
-    let clients = call.body.slice(id.range());
+    let is_bridged = !matches!(dress, Dress::Same);
+    // A call that is parked holds no more of its request than this.
+    let clients = match is_bridged {
+        true => Bytes::copy_from_slice(id.of(&call.body)),
+        false => call.body.slice(id.range()),
+    };
     let own = airborne.own_id.clone();
     let mut edits = Vec::with_capacity(2);
     edits.extend(renamed.map(|renamed| renamed.edit));
     edits.extend(own.clone().map(|with| Edit { at: id, with }));
     let mut body = splice(&call.body, &mut edits);
-    let is_bridged = !matches!(dress, Dress::Same);
     if is_bridged && let Ok(outline) = Outline::read(&body) {
         body = bridge::to_legacy(&body, &outline);
     }

@@ -72,7 +72,12 @@ impl Default for Parked {
 
 impl Parked {
     /// Parks a call and returns the answer that asks its client.
-    pub(crate) fn park(&self, call: ParkedCall, opaque: &Opaque) -> Bytes {
+    pub(crate) fn park(&self, mut call: ParkedCall, opaque: &Opaque) -> Bytes {
+        if let Rest::Stream { reply, decoder, trail } = &mut call.rest {
+            reply.compact();
+            decoder.compact();
+            trail.compact();
+        }
         let Some(ticket) = call.hold.ticket.clone() else { return Bytes::new() };
         let questions: Vec<InputRequest> = call.open.iter().map(|(_, question)| question.clone()).collect();
         let name = Issuer::new_id().to_string();

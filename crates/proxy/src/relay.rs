@@ -268,8 +268,10 @@ impl Relay {
             return Passed::Lacking(self.lacking(capability));
         }
         let name = outline.method_name.and_then(|span| text(span.of(data))).unwrap_or_default();
-        let params = outline.params.map_or(Bytes::from_static(b"{}"), |span| data.slice(span.range()));
-        let id = data.slice(id.range());
+        // Copies: a question may wait long, and what it came in may be large.
+        let params =
+            outline.params.map_or(Bytes::from_static(b"{}"), |span| Bytes::copy_from_slice(span.of(data)));
+        let id = Bytes::copy_from_slice(id.of(data));
         // The backend's id is unique within its session, and so among the open questions of a call.
         let key = format!("{QUESTION_PREFIX}{}", String::from_utf8_lossy(&id).trim_matches('"'));
         let question = InputRequest { key, method: outline.method, method_name: name.into_owned(), params };

@@ -51,6 +51,11 @@ impl Trail {
         }
     }
 
+    /// Keeps nothing of the pieces that the last id came in.
+    pub(crate) fn compact(&mut self) {
+        self.last_id = self.last_id.as_deref().map(Bytes::copy_from_slice);
+    }
+
     /// Says whether the stream is no longer the one that the call was answered with.
     pub(crate) fn is_resumed(&self) -> bool {
         self.resumed > 0

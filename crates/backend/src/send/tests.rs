@@ -477,3 +477,22 @@ async fn large_answers_share_one_budget() {
     drop(slice);
     talk(&backends, &stub.endpoint()).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_compact_reply_goes_on_and_holds_nothing_of_its_request() {
+    let stub = Stub::start(|mut wire| async move {
+        wire.request().await;
+        wire.say("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n").await;
+        wire.request().await;
+    })
+    .await;
+    let backends = backends();
+    let body = Bytes::from(format!("{{\"n\":\"{}\"}}", "x".repeat(10_000)));
+    let outgoing = Outgoing { body: body.clone(), ..post("") };
+    let mut reply = backends.send(&stub.endpoint(), outgoing).await.unwrap().into_body();
+    assert_eq!(reply.frame().await.unwrap().unwrap().into_data().unwrap(), "one");
+    assert!(!body.is_unique());
+    reply.compact();
+    assert!(body.is_unique());
+    assert!(timeout(SHORT, reply.frame()).await.is_err(), "it is still open");
+}

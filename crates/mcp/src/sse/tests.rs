@@ -213,3 +213,21 @@ proptest! {
         prop_assert_eq!(joined, bytes);
     }
 }
+
+#[test]
+fn a_compact_decoder_goes_on_and_holds_nothing_it_gave_out() {
+    let first = Bytes::from(b"data: one\n\ndata: two\n\ndata: thr".to_vec());
+    let mut decoder = Decoder::new(usize::MAX);
+    decoder.push(first.clone());
+    assert_eq!(decoder.next().unwrap().unwrap().data, "one");
+    assert!(!first.is_unique());
+    decoder.compact();
+    assert!(first.is_unique());
+    let mut rest = Vec::new();
+    decoder.push(Bytes::from_static(b"ee\n\n"));
+    while let Some(event) = decoder.next() {
+        rest.push(event.unwrap().data);
+        decoder.compact();
+    }
+    assert_eq!(rest, ["two", "three"]);
+}

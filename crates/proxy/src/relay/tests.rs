@@ -239,7 +239,11 @@ async fn a_modern_client_is_asked_by_a_question() {
     let errand = errand(&backend);
     let relay = Relay { errand: Some(errand.clone()), dress: modern(None), ..Relay::untouched() };
     let check = |text: &str, id: &str, key: &str, method: Method, params: &str| {
-        let Passed::Question { id: found, question } = relay.pass(bytes(text)) else { panic!("no question") };
+        let asked = Bytes::from(text.to_owned().into_bytes());
+        let Passed::Question { id: found, question } = relay.pass(asked.clone()) else {
+            panic!("no question")
+        };
+        assert!(asked.is_unique(), "{text}: a question may wait long, and holds nothing of what it came in");
         assert_eq!((found, question.key.as_str()), (bytes(id), key), "{text}");
         assert_eq!((question.method, question.method_name.as_str()), (method, method.as_str()), "{text}");
         assert_eq!(question.params, bytes(params), "{text}");

@@ -75,6 +75,18 @@ async fn a_question_ends_the_request_and_its_answer_goes_on_with_the_call() {
 }
 
 #[tokio::test]
+async fn a_parked_call_holds_nothing_of_its_request() {
+    let backend = LegacyBackend::start("a").tool("ask").await;
+    let world = World::new(&backend.url(), Era::Legacy);
+    let message = modern("one", "ask", json!({ "message": "Which?", "long": "x".repeat(10_000) }));
+    let call = stage::call(&world.plane, &caller("ann"), Front::Modern, &message.to_string());
+    let exchange = Exchange { call: &call, version: world.version.clone(), session: None, renamed: None };
+    let asked = run(exchange).await.unwrap().into_body().collect().await.unwrap().to_bytes();
+    assert!(String::from_utf8_lossy(&asked).contains("input_required"));
+    assert!(call.body.is_unique());
+}
+
+#[tokio::test]
 async fn a_modern_client_that_closes_cancels_what_has_no_answer_yet() {
     let backend = LegacyBackend::start("a").tools(["slow", "progress"]).with_events().await;
     let world = World::new(&backend.url(), Era::Legacy);
