@@ -19,7 +19,7 @@ test: ## Installs what the tests need, once, and runs every test
 lint: ## Checks formatting, lints and, where cargo-deny is installed, dependencies
 	@scripts/lint.sh
 
-bench: ## Measures the gateway beside plain nginx and writes docs/benchmarks.md (about five minutes)
+bench: ## Measures the gateway beside plain nginx and writes docs/benchmarks.md (about six minutes)
 	@scripts/bench.sh
 
 peers: ## Installs the MCP servers and clients that the tests put around the gateway

@@ -3,6 +3,7 @@
 //! Both have one worker on one processor; the loader and the backend share another. What is compared is the processor
 //! time a request costs, in turns, so that a busy machine disturbs both alike.
 
+mod across;
 pub(crate) mod backend;
 mod gateway;
 mod http;
@@ -10,6 +11,7 @@ mod idle;
 mod large;
 mod machine;
 mod nginx;
+mod parked;
 mod process;
 mod report;
 mod rounds;
@@ -25,6 +27,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 
+use across::Across;
 use gateway::Gateway;
 use nginx::Nginx;
 use process::{Place, Started};
@@ -35,21 +38,39 @@ use wrk::Load;
 
 const SERVERS: [&str; 3] = ["/bench-a", "/bench-b", "/bench-c"];
 
-/// How much is done; the whole stays under six minutes.
+/// How much is done; the whole stays under seven minutes.
 struct Effort {
     rounds: usize,
     seconds: u32,
+    bridged_rounds: usize,
     streams: usize,
     steady_rounds: usize,
     sessions: usize,
+    parked: usize,
     servers: usize,
 }
 
-const FULL: Effort =
-    Effort { rounds: 7, seconds: 2, streams: 60, steady_rounds: 3, sessions: 5_000, servers: 10_000 };
+const FULL: Effort = Effort {
+    rounds: 7,
+    seconds: 2,
+    bridged_rounds: 5,
+    streams: 60,
+    steady_rounds: 3,
+    sessions: 5_000,
+    parked: 500,
+    servers: 10_000,
+};
 /// To see whether the benchmark itself works; its numbers are worth little and are not written down.
-const QUICK: Effort =
-    Effort { rounds: 1, seconds: 1, streams: 5, steady_rounds: 1, sessions: 200, servers: 200 };
+const QUICK: Effort = Effort {
+    rounds: 1,
+    seconds: 1,
+    bridged_rounds: 1,
+    streams: 5,
+    steady_rounds: 1,
+    sessions: 200,
+    parked: 50,
+    servers: 200,
+};
 
 /// The parts that most measurements share.
 struct Stage {
@@ -65,23 +86,39 @@ struct Stage {
 /// Builds, measures, prints and writes `docs/benchmarks.md` and `docs/benchmarks.json`.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> anyhow::Result<()> {
     let is_quick = arguments.iter().any(|argument| argument == "--quick");
-    let unknown = arguments.iter().find(|argument| *argument != "--quick");
-    ensure!(unknown.is_none(), "usage: cargo xtask bench [--quick]");
+    let is_across = arguments.iter().any(|argument| argument == "--across");
+    let unknown = arguments.iter().find(|argument| !["--quick", "--across"].contains(&argument.as_str()));
+    ensure!(unknown.is_none(), "usage: cargo xtask bench [--quick] [--across]");
     let effort = if is_quick { QUICK } else { FULL };
     let programs = Programs::ready(root)?;
     let machine = machine::describe(root, &programs.nginx)?;
     let folder = std::env::temp_dir().join(format!("switchyard-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
-    let report =
-        Stage::set(&programs, &folder).and_then(|stage| measure(&programs, &stage, &effort, machine));
+    let measured = Stage::set(&programs, &folder).and_then(|stage| {
+        if is_across {
+            return only_across(&programs, &stage, &effort);
+        }
+        let report = measure(&programs, &stage, &effort, machine)?;
+        println!("\n{}", report.markdown());
+        if is_quick {
+            println!("This was a quick run; nothing was written.");
+        } else {
+            report.write(&root.join("docs"))?;
+        }
+        Ok(report.across)
+    });
     let _ = std::fs::remove_dir_all(&folder);
-    let report = report?;
-    println!("\n{}", report.markdown());
-    if is_quick {
-        println!("This was a quick run; nothing was written.");
-        return Ok(());
-    }
-    report.write(&root.join("docs"))
+    measured?.check()
+}
+
+/// Measures and prints that part alone.
+fn only_across(programs: &Programs, stage: &Stage, effort: &Effort) -> anyhow::Result<Across> {
+    let gateway = Gateway::start(&programs.gateway, &stage.folder.join("gateway"), stage.front)?;
+    let across = stage.across(&gateway, &gateway.token()?, effort)?;
+    let mut page = String::new();
+    across.write(&mut page)?;
+    println!("{page}");
+    Ok(across)
 }
 
 /// What has to be there.
@@ -138,6 +175,17 @@ impl Stage {
             line.trim().strip_prefix("listening on ").context("the backend did not say where it listens")?;
         Ok(Self { folder: folder.to_owned(), front, back, backend: backend.parse()?, _backend: started })
     }
+
+    fn across(&self, gateway: &Gateway, token: &str, effort: &Effort) -> anyhow::Result<Across> {
+        println!("Calls across eras");
+        let task = across::Task {
+            rounds: effort.bridged_rounds,
+            parked: effort.parked,
+            folder: &self.folder,
+            place: self.back,
+        };
+        across::measure(gateway, self.backend, token, &task)
+    }
 }
 
 fn measure(
@@ -167,6 +215,7 @@ fn measure(
 
     println!("Memory of idle sessions");
     let idle = idle::measure(&gateway, &calls.composed, &token, effort.sessions)?;
+    let across = stage.across(&gateway, &token, effort)?;
     drop(gateway);
 
     println!("A catalog of {} servers", effort.servers);
@@ -179,7 +228,7 @@ fn measure(
         places,
     )?;
     let machine = machine::Machine { load_after: machine::load(), ..machine };
-    Ok(Report { machine, saturated, first_byte, half_load_per_second: half, half_load, idle, large })
+    Ok(Report { machine, saturated, first_byte, half_load_per_second: half, half_load, idle, across, large })
 }
 
 /// Registers the servers, composes the virtual servers and returns a user's token.

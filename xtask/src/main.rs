@@ -17,7 +17,7 @@ fn main() -> anyhow::Result<()> {
         Some("bench") => bench::run(&root(), &arguments.collect::<Vec<_>>()),
         Some("bench-backend") => bench::backend::serve(),
         other => {
-            println!("usage: cargo xtask tidy | openapi | bench [--quick]");
+            println!("usage: cargo xtask tidy | openapi | bench [--quick] [--across]");
             match other {
                 None | Some("help" | "--help" | "-h") => Ok(()),
                 Some(unknown) => anyhow::bail!("there is no command `{unknown}`"),

@@ -1,5 +1,5 @@
-//! The backend of the benchmark: answers MCP's older revisions as fast as a thread per connection can, so that
-//! what is measured is the proxy in front of it.
+//! The backend of the benchmark: answers MCP as fast as a thread per connection can, so that what is measured is the
+//! proxy in front of it. It is of the older revisions, below `/modern` of the newest.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -15,20 +15,31 @@ pub(super) const TOOLS: usize = 20;
 const ALL_TOOLS: usize = 60;
 /// Between the two events of a streamed answer, so that whoever waits for the whole answer is found out.
 pub(super) const STREAM_PAUSE: Duration = Duration::from_millis(20);
+/// What a call tells before it asks: more than is read of a stream at a time.
+const TOLD_BYTES: usize = 256 << 10;
 /// Larger heads or bodies are not part of the benchmark.
 const MAX_REQUEST_BYTES: usize = 1 << 20;
 
-static LIST: LazyLock<String> = LazyLock::new(|| list((0..TOOLS).map(tool).chain([STREAM.to_owned()])));
-static WHOLE_LIST: LazyLock<String> = LazyLock::new(|| list((0..ALL_TOOLS).map(tool)));
-static CALLED: LazyLock<String> = LazyLock::new(|| {
-    let text = "All work and no play makes a benchmark dull. ".repeat(10);
-    format!(r#"{{"content":[{{"type":"text","text":"{}"}}],"isError":false}}"#, text.trim_end())
+static LIST: LazyLock<String> =
+    LazyLock::new(|| list((0..TOOLS).map(tool).chain([STREAM, ASK].map(str::to_owned)), ""));
+static WHOLE_LIST: LazyLock<String> = LazyLock::new(|| list((0..ALL_TOOLS).map(tool), ""));
+static MODERN_LIST: LazyLock<String> = LazyLock::new(|| {
+    list((0..TOOLS).map(tool), r#","resultType":"complete","ttlMs":60000,"cacheScope":"public""#)
 });
+static CALLED: LazyLock<String> = LazyLock::new(|| called(""));
+static MODERN_CALLED: LazyLock<String> = LazyLock::new(|| called(r#","resultType":"complete""#));
 static SESSIONS: AtomicU64 = AtomicU64::new(1);
+
+/// The tool that asks its user, and waits for the answer.
+const ASK: &str = r#"{"name":"ask","description":"Asks.","inputSchema":{"type":"object"}}"#;
+const QUESTION: &str = "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"elicitation/create\",\"params\":{\"message\":\"Which of the entries of the collection is the one that shall be looked up?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"entry\":{\"type\":\"integer\",\"description\":\"Its number\"}},\"required\":[\"entry\"]}}}\n\n";
 
 /// The tool that the streaming scenario calls.
 const STREAM: &str = r#"{"name":"stream","description":"Streams.","inputSchema":{"type":"object"}}"#;
 const GREETING: &str = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1.0.0"}}"#;
+const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":60000,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"bench","version":"1.0.0"}}}"#;
+const STREAM_HEAD: &str =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 const PROGRESS: &str = "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1,\"progress\":1}}\n\n";
 
 /// The JSON of one tool, about 300 bytes.
@@ -103,14 +114,21 @@ fn content_length(line: &str) -> Option<usize> {
 
 fn answer(connection: &mut TcpStream, request: &Request<'_>) -> std::io::Result<()> {
     let has = |name: &str| request.body.contains(name);
-    if request.head.starts_with("DELETE") {
+    if request.head.starts_with("POST /modern") {
+        answer_modern(connection, request)
+    } else if request.head.starts_with("DELETE") {
         connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    } else if request.head.starts_with("GET /asking") {
+        // Nothing ever comes on this stream, and its end is the end of the connection.
+        connection.write_all(STREAM_HEAD.as_bytes())
     } else if !request.head.starts_with("POST") {
         connection
             .write_all(b"HTTP/1.1 405 Method Not Allowed\r\nAllow: POST, DELETE\r\nContent-Length: 0\r\n\r\n")
     } else if has(r#""tools/call""#) {
         if has(r#""stream""#) {
             stream(connection, request.id())
+        } else if has(r#""ask""#) {
+            ask(connection)
         } else {
             json(connection, request.id(), &CALLED, "")
         }
@@ -125,12 +143,26 @@ fn answer(connection: &mut TcpStream, request: &Request<'_>) -> std::io::Result<
     } else if has(r#""ping""#) {
         json(connection, request.id(), "{}", "")
     } else {
-        let body = format!(
-            r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":-32601,"message":"Method not found"}}}}"#,
-            request.id()
-        );
-        write_json(connection, &body, "")
+        unknown(connection, request.id())
     }
+}
+
+fn answer_modern(connection: &mut TcpStream, request: &Request<'_>) -> std::io::Result<()> {
+    let has = |name: &str| request.body.contains(name);
+    if has(r#""tools/call""#) {
+        json(connection, request.id(), &MODERN_CALLED, "")
+    } else if has(r#""tools/list""#) {
+        json(connection, request.id(), &MODERN_LIST, "")
+    } else if has(r#""server/discover""#) {
+        json(connection, request.id(), DISCOVERED, "")
+    } else {
+        unknown(connection, request.id())
+    }
+}
+
+fn unknown(connection: &mut TcpStream, id: &str) -> std::io::Result<()> {
+    let error = r#"{"code":-32601,"message":"Method not found"}"#;
+    write_json(connection, &format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#), "")
 }
 
 fn json(connection: &mut TcpStream, id: &str, result: &str, header: &str) -> std::io::Result<()> {
@@ -147,15 +179,25 @@ fn write_json(connection: &mut TcpStream, body: &str, header: &str) -> std::io::
 
 #[expect(clippy::disallowed_methods, reason = "the thread serves this connection only")]
 fn stream(connection: &mut TcpStream, id: &str) -> std::io::Result<()> {
-    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
-    connection.write_all(format!("{head}{:x}\r\n{PROGRESS}\r\n", PROGRESS.len()).as_bytes())?;
+    connection.write_all(format!("{STREAM_HEAD}{:x}\r\n{PROGRESS}\r\n", PROGRESS.len()).as_bytes())?;
     std::thread::sleep(STREAM_PAUSE);
     let last =
         format!("event: message\ndata: {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{}}}\n\n", *CALLED);
     connection.write_all(format!("{:x}\r\n{last}\r\n0\r\n\r\n", last.len()).as_bytes())
 }
 
-fn list(tools: impl Iterator<Item = String>) -> String {
+/// Tells much, asks, and leaves the stream open.
+fn ask(connection: &mut TcpStream) -> std::io::Result<()> {
+    let told = PROGRESS.repeat(TOLD_BYTES / PROGRESS.len()) + QUESTION;
+    connection.write_all(format!("{STREAM_HEAD}{:x}\r\n{told}\r\n", told.len()).as_bytes())
+}
+
+fn list(tools: impl Iterator<Item = String>, more: &str) -> String {
     let tools: Vec<String> = tools.collect();
-    format!(r#"{{"tools":[{}]}}"#, tools.join(","))
+    format!(r#"{{"tools":[{}]{more}}}"#, tools.join(","))
+}
+
+fn called(more: &str) -> String {
+    let text = "All work and no play makes a benchmark dull. ".repeat(10);
+    format!(r#"{{"content":[{{"type":"text","text":"{}"}}],"isError":false{more}}}"#, text.trim_end())
 }

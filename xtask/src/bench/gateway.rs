@@ -151,13 +151,45 @@ pub(super) fn open_session(
 /// Opens a session and prepares calls of a tool within it.
 pub(super) fn call(address: SocketAddr, path: &str, token: Option<&str>, tool: &str) -> anyhow::Result<Load> {
     let headers = open_session(&mut Connection::open(address)?, path, token)?;
-    let arguments =
-        format!(r#"{{"query":"{}","limit":10}}"#, "what the reader wants to know ".repeat(13).trim_end());
-    let body = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
-    );
+    let body = called(tool, "");
     let expect = r#""isError":false"#.to_owned();
     Ok(Load { address, path: path.to_owned(), headers, body, expect })
+}
+
+/// Prepares calls of a tool by a client of 2026-07-28, which has no session and says with each what it can do.
+pub(super) fn modern_call(
+    address: SocketAddr,
+    path: &str,
+    token: &str,
+    tool: &str,
+    capabilities: &str,
+) -> Load {
+    let headers = vec![
+        pair("Content-Type", "application/json"),
+        pair("Accept", "application/json, text/event-stream"),
+        pair("MCP-Protocol-Version", "2026-07-28"),
+        pair("Mcp-Method", "tools/call"),
+        pair("Mcp-Name", tool),
+        bearer(token),
+    ];
+    let key = |name: &str| format!("\"io.modelcontextprotocol/{name}\"");
+    let meta = format!(
+        r#","_meta":{{{}:"2026-07-28",{}:{{"name":"bench","version":"1.0.0"}},{}:{capabilities}}}"#,
+        key("protocolVersion"),
+        key("clientInfo"),
+        key("clientCapabilities"),
+    );
+    let expect = r#""isError":false"#.to_owned();
+    Load { address, path: path.to_owned(), headers, body: called(tool, &meta), expect }
+}
+
+/// The body of a call, with what else is in its parameters.
+fn called(tool: &str, more: &str) -> String {
+    let arguments =
+        format!(r#"{{"query":"{}","limit":10}}"#, "what the reader wants to know ".repeat(13).trim_end());
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}{more}}}}}"#
+    )
 }
 
 /// Opens a session and prepares lists of tools within it.

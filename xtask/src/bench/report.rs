@@ -6,10 +6,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::across::Across;
 use super::idle::Idle;
 use super::large::Large;
 use super::machine::Machine;
-use super::rounds::Measured;
+use super::rounds::{self, Measured};
 use super::steady::Latency;
 use super::wrk::CONNECTIONS;
 
@@ -21,6 +22,7 @@ pub(super) struct Report {
     pub(super) half_load_per_second: f64,
     pub(super) half_load: Vec<Timed>,
     pub(super) idle: Idle,
+    pub(super) across: Across,
     pub(super) large: Large,
 }
 
@@ -93,17 +95,7 @@ impl Report {
             page,
             "\n## Full load\n\n`wrk`, {CONNECTIONS} connections. CPU is the proxy's own; the ratio is to nginx in the same round. Medians.\n"
         )?;
-        writeln!(
-            page,
-            "| | CPU a request | ratio | requests/s | p50 | p99 |\n| --- | ---: | ---: | ---: | ---: | ---: |"
-        )?;
-        for one in &self.saturated {
-            let processor = one.processor_us.map_or("".to_owned(), |value| format!("{value:.1} µs"));
-            let ratio = one.ratio.map_or("".to_owned(), |value| format!("**{value:.2}**"));
-            let (name, rate, p50, p99) = (one.name, one.per_second, one.p50_us, one.p99_us);
-            writeln!(page, "| {name} | {processor} | {ratio} | {rate:.0} | {p50:.0} µs | {p99:.0} µs |")?;
-        }
-        Ok(())
+        rounds::write_table(page, &self.saturated)
     }
 
     fn write_sizes(&self, page: &mut String) -> std::fmt::Result {
@@ -115,6 +107,7 @@ impl Report {
              session that also called one tool and so holds a backend session.",
             idle.sessions, idle.opened_bytes, idle.used_bytes
         )?;
+        self.across.write(page)?;
         writeln!(page, "\n## A catalog of {} servers, 3 versions and 20 tools each\n", large.servers)?;
         writeln!(page, "| | |\n| --- | ---: |")?;
         writeln!(page, "| start to ready | {:.2} s |", large.ready_ms / 1e3)?;
@@ -144,8 +137,8 @@ fn write_latencies(page: &mut String, timed: &[Timed]) -> std::fmt::Result {
 }
 
 const INTRODUCTION: &str = "\
-Written by `make bench` (or `cargo xtask bench`), which needs nginx and wrk (Debian, Ubuntu: `apt install nginx-light wrk`) and takes about five
-minutes; the numbers are in `benchmarks.json` too. It is a measurement, not a test with limits.
+Written by `make bench` (or `cargo xtask bench`), which needs nginx and wrk (Debian, Ubuntu: `apt install nginx-light wrk`) and takes about six
+minutes; the numbers are in `benchmarks.json` too. It is a measurement, not a test; only the calls across eras have limits, beyond which it fails.
 
 The gateway (release build, one data thread, log level `warn`) and plain nginx (`worker_processes 1`, `proxy_pass` with kept connections on both sides,
 no access log) stand on one processor, before one backend; the loader and the backend share another. The backend is our own, answers MCP 2025-06-18 at

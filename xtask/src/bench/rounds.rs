@@ -1,5 +1,6 @@
 //! Contenders measured in turn, round after round, so that what disturbs the machine disturbs all of them.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -72,6 +73,21 @@ fn summary(contender: &Contender, own: &[Run], all: &[Contender], runs: &[Vec<Ru
         processor_us: (!processor.is_empty()).then(|| median(processor)),
         ratio: ratios.filter(|ratios: &Vec<f64>| !ratios.is_empty()).map(median),
     }
+}
+
+/// Writes a line for each.
+pub(super) fn write_table(page: &mut String, all: &[Measured]) -> std::fmt::Result {
+    writeln!(
+        page,
+        "| | CPU a request | ratio | requests/s | p50 | p99 |\n| --- | ---: | ---: | ---: | ---: | ---: |"
+    )?;
+    for one in all {
+        let processor = one.processor_us.map_or("".to_owned(), |value| format!("{value:.1} µs"));
+        let ratio = one.ratio.map_or("".to_owned(), |value| format!("**{value:.2}**"));
+        let (name, rate, p50, p99) = (one.name, one.per_second, one.p50_us, one.p99_us);
+        writeln!(page, "| {name} | {processor} | {ratio} | {rate:.0} | {p50:.0} µs | {p99:.0} µs |")?;
+    }
+    Ok(())
 }
 
 /// The middle one; the mean of both middle ones is not worth a branch here.

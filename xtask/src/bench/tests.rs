@@ -19,7 +19,7 @@ fn the_backend_answers_each_kind_of_request() {
     streamed(gateway::call(address, "/a/mcp", None, "stream").unwrap()).check().unwrap();
     let mut connection = Connection::open(address).unwrap();
     let cases = [
-        (r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#, r#""id":7"#, backend::TOOLS + 1),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#, r#""id":7"#, backend::TOOLS + 2),
         (
             r#"{"method":"tools/call","params":{"name":"tool_03"},"jsonrpc":"2.0","id":"a-1"}"#,
             r#""id":"a-1""#,
