@@ -81,12 +81,14 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
     // On this runtime, so that processes outlive the data threads.
     let stdio = backend::Stdio::new(config.stdio.commands.clone(), config.stdio.limits);
     let backends = Arc::new(backend_settings(config, &stdio)?);
+    let limiter = limits::Limiter::new(config.limits.clone()).map(Arc::new);
     let registry = Registry::start(registry::Parts {
         store: store.clone(),
         live: live.clone(),
         backends: Arc::new(backend::Backends::new(backends.clone())),
         authenticator: authenticator.clone(),
         issuer: Arc::new(Issuer::new(&root)),
+        limiter: limiter.clone(),
         settings: registry_settings(config),
     })
     .await?;
@@ -101,6 +103,7 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
         Seal::new(&root, "sessions"),
         Arc::new(Sessions(sessions.clone())),
         Box::new(move |key| hinted.hint_changed(key)),
+        limiter,
         proxy_settings(config),
     );
 

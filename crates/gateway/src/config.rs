@@ -5,6 +5,7 @@ pub(crate) mod auth;
 pub(crate) mod backends;
 pub(crate) mod health;
 mod known;
+mod limits;
 pub(crate) mod log;
 pub(crate) mod server;
 pub(crate) mod sessions;
@@ -28,6 +29,7 @@ pub(crate) struct Config {
     pub(crate) backends: backends::Backends,
     pub(crate) stdio: stdio::Stdio,
     pub(crate) health: health::Health,
+    pub(crate) limits: ::limits::Limits,
     pub(crate) sessions: sessions::Sessions,
     pub(crate) versions: versions::Versions,
     pub(crate) log: log::Log,
@@ -48,6 +50,7 @@ struct Said {
     backends: backends::Said,
     stdio: stdio::Said,
     health: health::Health,
+    limits: limits::Said,
     sessions: sessions::Sessions,
     versions: versions::Versions,
     log: log::Log,
@@ -79,6 +82,7 @@ impl Said {
             backends: self.backends.resolve(&mut faults),
             stdio: self.stdio.resolve(environment, &mut faults, &mut warnings),
             health: self.health,
+            limits: self.limits.resolve(&mut faults),
             sessions: self.sessions,
             versions: self.versions,
             log: self.log,

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use catalog::access::{Principal, Scope};
 use catalog::time::Timestamp;
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
-use http::request::Parts;
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, Uri};
 use routing::Table;
 use routing::target::Target;
 
@@ -46,11 +45,11 @@ fn is_known_origin(origin: &str, host: &str, settings: &Settings) -> bool {
 }
 
 /// Returns the host a request names, port and all.
-pub(crate) fn host(parts: &Parts) -> Option<HeaderValue> {
-    match parts.uri.authority() {
+pub(crate) fn host(uri: &Uri, headers: &HeaderMap) -> Option<HeaderValue> {
+    match uri.authority() {
         Some(authority) => HeaderValue::from_str(authority.as_str()).ok(),
         None => {
-            let mut values = parts.headers.get_all(HOST).iter();
+            let mut values = headers.get_all(HOST).iter();
             let first = values.next().cloned();
             // Of two, nobody can tell which one a proxy in front looked at.
             first.filter(|_| values.next().is_none())

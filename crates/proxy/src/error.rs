@@ -1,6 +1,7 @@
 //! What can go wrong with a client's request, and whose fault it is.
 
 use catalog::access::Scope;
+use limits::Exceeded;
 use mcp::message::Malformed;
 
 /// Why a request was not answered by a backend. Each variant is told to the client in its own way.
@@ -59,6 +60,12 @@ pub(crate) enum Error {
     NoSuchVersion { path: String, asked: String, known: String },
     #[error("Missing required scope: {missing}")]
     MissingScope { missing: Scope, needed: Vec<Scope> },
+    #[error("{exceeded}")]
+    RateLimited {
+        exceeded: Exceeded,
+        /// Whether it is a request, whose answer the client reads from a body.
+        is_answered: bool,
+    },
     #[error("too many listen streams are open; close some")]
     TooManyStreams,
     /// A status says it: no client reads the answer to what it posts to an event stream.
@@ -153,6 +160,7 @@ impl Error {
             Self::SessionUnknown | Self::SessionMissing | Self::SessionVersion { .. } => "session",
             Self::NoSuchVersion { .. } => "server-version",
             Self::MissingScope { .. } => "scope",
+            Self::RateLimited { .. } => "rate-limited",
             Self::Unreachable { .. } => "backend-unreachable",
             Self::RefusedCredentials { .. } => "backend-credentials",
             Self::TimedOut { .. } => "backend-timeout",

@@ -25,6 +25,7 @@ mod metadata;
 mod metrics;
 mod opaque;
 pub mod outbound;
+mod pace;
 mod params;
 mod parked;
 mod plane;
@@ -98,6 +99,13 @@ impl Proxy {
         Self { plane: Plane { shared, backends }, metrics: Metrics::new() }
     }
 
+    /// Says whether a request names this gateway, and comes from no page of another one; else its sender may not know
+    /// whom it reaches. [`handle`](Self::handle) asks by itself.
+    pub fn is_meant<B>(&self, request: &Request<B>) -> bool {
+        let host = admit::host(request.uri(), request.headers());
+        admit::check_host(host.as_ref(), request.headers(), &self.plane.shared.settings).is_ok()
+    }
+
     /// Answers one request: host, caller, target, message, version, backend, answer.
     ///
     /// Cancel: a call to a modern backend ends; one to a legacy backend goes on for a while, since there a
@@ -113,7 +121,7 @@ impl Proxy {
             front: Front::Legacy,
             endpoint: Endpoint::Other,
             path: parts.uri.path().to_owned(),
-            host: admit::host(&parts),
+            host: admit::host(&parts.uri, &parts.headers),
             choice: None,
             table: None,
         };
@@ -166,6 +174,9 @@ impl Proxy {
         }
         if parts.method != Method::POST {
             admit::enter(&table, &principal, target)?;
+            if parts.method == Method::GET {
+                pace::opening(shared, &principal, target.path())?;
+            }
             return Box::pin(self.without_message(parts, target, &principal, known)).await;
         }
         let headers = &parts.headers;
@@ -189,6 +200,7 @@ impl Proxy {
         known.front =
             inbound::classify(headers, &body, &outline).inspect_err(|_| known.front = Front::Modern)?;
         admit::enter(&table, &principal, target)?;
+        pace::message(shared, &principal, target.path(), &outline)?;
         let (plane, headers, front) = (self.plane.clone(), std::mem::take(&mut parts.headers), known.front);
         let call = Call { plane, table: table.clone(), principal, headers, body, outline, front, accepts };
         match target {
@@ -286,6 +298,7 @@ impl Proxy {
         admit::enter(&table, &principal, target)?;
         match parts.method {
             Method::GET => {
+                pace::opening(&plane.shared, &principal, target.path())?;
                 if let Target::Server(server) = target {
                     let choice = direct::choose_version(plane, server, &parts.headers, &principal, false)?;
                     known.choice = Some(choice);

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use catalog::access::Scope;
-use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Response, StatusCode};
 use mcp::error::{code, error_body, result_body};
 use mcp::message::quote;
@@ -63,6 +63,9 @@ pub(crate) fn refuse(error: &Error, asker: &Asker<'_>) -> Response<Body> {
         Error::MethodNotAllowed { allow } => {
             headers.insert(ALLOW, HeaderValue::from_static(allow));
         }
+        Error::RateLimited { exceeded, .. } => {
+            headers.insert(RETRY_AFTER, HeaderValue::from(exceeded.seconds()));
+        }
         Error::Unauthorized(_) | Error::MissingScope { .. } => {
             headers.insert(WWW_AUTHENTICATE, challenge(error, asker));
         }
@@ -86,6 +89,7 @@ fn status(error: &Error, is_modern: bool) -> StatusCode {
         Error::BodySlow => StatusCode::REQUEST_TIMEOUT,
         Error::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
         Error::DoorFull => StatusCode::SERVICE_UNAVAILABLE,
+        Error::RateLimited { is_answered: false, .. } => StatusCode::TOO_MANY_REQUESTS,
         Error::BodyBroken
         | Error::Malformed(_)
         | Error::InvalidRequest(_)
@@ -112,6 +116,7 @@ fn rpc_code(error: &Error, is_modern: bool) -> i32 {
         Error::SessionUnknown => code::SESSION_NOT_FOUND,
         Error::NoSuchVersion { .. } => code::NO_SUCH_VERSION,
         Error::MissingScope { .. } => code::MISSING_SCOPE,
+        Error::RateLimited { .. } => code::RATE_LIMITED,
         Error::Unreachable { .. } | Error::RefusedCredentials { .. } => code::UNREACHABLE,
         Error::TimedOut { .. } => code::TIMED_OUT,
         Error::Unusable { .. } => code::UNUSABLE_ANSWER,
@@ -136,6 +141,11 @@ fn data(error: &Error) -> Option<String> {
             Some(format!(r#"{{"server":{},"retryAfterMs":{RETRY_AFTER_MS}}}"#, quote(server)))
         }
         Error::TooManyStreams | Error::DoorFull => Some(format!(r#"{{"retryAfterMs":{RETRY_AFTER_MS}}}"#)),
+        Error::RateLimited { exceeded, .. } => {
+            // Rounded up: who comes at that time is let in.
+            let wait = exceeded.retry_after.as_nanos().div_ceil(1_000_000);
+            Some(format!(r#"{{"retryAfterMs":{wait},"limit":"{}"}}"#, exceeded.scope.as_str()))
+        }
         Error::Refused { server, .. } => Some(format!(r#"{{"server":{}}}"#, quote(server))),
         Error::ResourceNotFound(uri) => Some(format!(r#"{{"uri":{}}}"#, quote(uri))),
         Error::UnsupportedVersion { requested, supported } => {

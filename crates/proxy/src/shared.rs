@@ -10,6 +10,7 @@ use catalog::VersionKey;
 use catalog::access::Principal;
 use catalog::name::Slug;
 use catalog::time::Timestamp;
+use limits::Limiter;
 use mcp::list::ListKind;
 use mcp::method::Method;
 use mcp::subscription::list_changed;
@@ -54,6 +55,9 @@ pub struct Settings {
     pub sessions: sessions::Settings,
 }
 
+/// Says whether a caller comes too often; absent where nothing is limited.
+pub type MaybeLimiter = Option<Arc<Limiter>>;
+
 /// What all data threads share.
 pub struct Shared {
     pub(crate) live: Arc<Live>,
@@ -66,6 +70,7 @@ pub struct Shared {
     pub(crate) seats: Seats,
     pub(crate) seen: Seen,
     pub(crate) doors: Doors,
+    pub(crate) limiter: MaybeLimiter,
     pub(crate) settings: Settings,
     pub(crate) hint: Hint,
     closing: watch::Sender<bool>,
@@ -81,6 +86,7 @@ impl Shared {
         seal: Seal,
         store: Arc<dyn SessionStore>,
         hint: Hint,
+        limiter: MaybeLimiter,
         settings: Settings,
     ) -> Arc<Self> {
         let shared = Arc::new(Self {
@@ -94,6 +100,7 @@ impl Shared {
             seats: Seats::default(),
             seen: Seen::default(),
             doors: Doors::default(),
+            limiter,
             settings,
             hint,
             closing: watch::Sender::new(false),
@@ -126,6 +133,9 @@ impl Shared {
         self.parked.reap();
         self.replays.reap();
         self.seen.reap();
+        if let Some(limiter) = &self.limiter {
+            limiter.sweep();
+        }
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.retain(|_, sessions| {
             sessions.retain(|session| session.strong_count() > 0);

@@ -117,7 +117,7 @@ pub(crate) fn plane_with(catalog: &Catalog, store: Memory, settings: Settings) -
     let root = RootKey::from_hex(&"5e".repeat(32)).unwrap();
     let live = Arc::new(Live::new(table(catalog)));
     let authenticator = Arc::new(Authenticator::new(&root));
-    let shared = Shared::new(live, authenticator, seal(), Arc::new(store), Box::new(|_| {}), settings);
+    let shared = Shared::new(live, authenticator, seal(), Arc::new(store), Box::new(|_| {}), None, settings);
     Plane { shared, backends: backends() }
 }
 

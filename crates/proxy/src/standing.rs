@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::outbound::Body;
 use crate::plane::{Call, Front, Plane};
 use crate::refusal::{self, Place};
-use crate::{direct, inbound, metrics, virtual_server};
+use crate::{direct, inbound, metrics, pace, virtual_server};
 
 /// A caller at an endpoint, let in.
 pub(crate) struct Standing {
@@ -59,6 +59,7 @@ impl Standing {
             return Err(Error::InvalidRequest("a message of revision 2026-07-28 is posted by itself".into()));
         }
         let Self { plane, principal, headers, accepts, table, .. } = self;
+        pace::message(&plane.shared, principal, &self.path, &outline)?;
         let call = Call {
             plane: plane.clone(),
             table: table.clone(),

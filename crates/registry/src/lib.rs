@@ -29,6 +29,7 @@ use backend::Backends;
 use catalog::Catalog;
 use catalog::endpoint::AddressRule;
 use indexing::Indexing;
+use limits::Limiter;
 use observations::Observations;
 use routing::live::Live;
 use store::Store;
@@ -65,6 +66,8 @@ pub struct Parts {
     pub authenticator: Arc<Authenticator>,
     /// Signs tokens.
     pub issuer: Arc<Issuer>,
+    /// Says whether a caller comes too often; absent where nothing is limited.
+    pub limiter: Option<Arc<Limiter>>,
     /// What an operator may set.
     pub settings: Settings,
 }

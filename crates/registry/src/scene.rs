@@ -225,6 +225,7 @@ async fn open(directory: &Path, root: &RootKey, settings: Settings) -> Arc<Regis
         backends: Arc::new(Backends::new(Arc::new(backends(rule)))),
         authenticator: Arc::new(Authenticator::new(root)),
         issuer: Arc::new(Issuer::new(root)),
+        limiter: None,
         settings,
     };
     Registry::start(parts).await.unwrap()

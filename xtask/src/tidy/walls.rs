@@ -50,6 +50,7 @@ const WALLS: &[Wall] = &[
     },
     Wall { package: "auth", ours: &["catalog"], theirs: Never(&["axum", "hyper", "mongodb", "rusqlite"]) },
     Wall { package: "store", ours: &["catalog"], theirs: Never(&["axum", "http", "hyper", "mongodb"]) },
+    Wall { package: "limits", ours: &["catalog"], theirs: Only(&["metrics", "thiserror"]) },
     Wall {
         package: "search",
         ours: &["catalog"],
@@ -62,12 +63,12 @@ const WALLS: &[Wall] = &[
     },
     Wall {
         package: "proxy",
-        ours: &["auth", "backend", "catalog", "mcp", "routing"],
+        ours: &["auth", "backend", "catalog", "limits", "mcp", "routing"],
         theirs: Never(&["axum", "mongodb", "rusqlite"]),
     },
     Wall {
         package: "registry",
-        ours: &["auth", "backend", "catalog", "mcp", "routing", "search", "store"],
+        ours: &["auth", "backend", "catalog", "limits", "mcp", "routing", "search", "store"],
         theirs: Never(&["mongodb", "rusqlite"]),
     },
     Wall {
@@ -77,6 +78,7 @@ const WALLS: &[Wall] = &[
             "backend",
             "catalog",
             "http1",
+            "limits",
             "mcp",
             "proxy",
             "registry",

@@ -18,7 +18,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::{Accepted, Control, plane};
+use super::{Accepted, Control, control, plane};
 
 /// A new connection must have sent the head of its first request by then.
 const FIRST_HEAD: Duration = Duration::from_secs(30);
@@ -157,6 +157,9 @@ impl Planes {
         }
         if let Some(short) = plane::without_prefix(request.uri(), &self.prefix) {
             *request.uri_mut() = short;
+        }
+        if !plane::is_for_machines(request.uri().path()) && !self.proxy.is_meant(&request) {
+            return control::foreign().map(Either::Right);
         }
         if let Some(peer) = peer {
             request.extensions_mut().insert(ConnectInfo(peer));

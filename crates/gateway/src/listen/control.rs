@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use axum::{BoxError, Router};
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::header::{
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use http::{HeaderName, HeaderValue, Request, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 use tokio::runtime::Handle;
 use tokio::time::Sleep;
@@ -52,7 +54,7 @@ impl Control {
             let request = request.map(|body| axum::body::Body::new(Timed { body, deadline, is_late }));
             router.oneshot(request).await
         };
-        match self.runtime.spawn(answer).await {
+        guarded(match self.runtime.spawn(answer).await {
             // Whatever a handler makes of half a body, this was the reason.
             Ok(Ok(_)) if seen.load(Ordering::Acquire) => {
                 let detail = format!("the body did not arrive within {} seconds", within.as_secs_f32());
@@ -65,7 +67,7 @@ impl Control {
                 let detail = "the gateway failed to answer; its log says why";
                 problem(StatusCode::INTERNAL_SERVER_ERROR, detail)
             }
-        }
+        })
     }
 }
 
@@ -95,6 +97,28 @@ where
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
     }
+}
+
+/// Has browsers do nothing with an answer but show it, where it does not allow more by itself: no page frames it, it
+/// loads nothing, nobody guesses what it is, and no link tells where one came from.
+fn guarded(mut response: Response<axum::body::Body>) -> Response<axum::body::Body> {
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Answers requests that name another host, or come from a page of another one.
+pub(super) fn foreign() -> Response<axum::body::Body> {
+    guarded(problem(StatusCode::FORBIDDEN, "this host name or origin is not served here"))
 }
 
 /// Answers for paths that the control plane has nothing at.

@@ -14,6 +14,11 @@ pub(super) fn is_control(path: &str, prefix: &str) -> bool {
     CONTROL_ROOTS.contains(&first)
 }
 
+/// Says whether a path is asked by what watches over programs, which names them by addresses of its own.
+pub(super) fn is_for_machines(path: &str) -> bool {
+    matches!(path.trim_end_matches('/'), "/healthz" | "/readyz" | "/metrics")
+}
+
 /// Takes the configured prefix off a URI; `None` where it has none to take off.
 pub(super) fn without_prefix(uri: &Uri, prefix: &str) -> Option<Uri> {
     let whole = uri.path_and_query().map_or("/", PathAndQuery::as_str);

@@ -17,6 +17,7 @@ mod direct;
 mod ended;
 mod event_streams;
 mod lent;
+mod limits;
 mod peers;
 mod resumption;
 mod serving;

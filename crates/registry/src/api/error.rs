@@ -6,6 +6,7 @@
 use axum::response::{IntoResponse, Response};
 use catalog::error::{Invalid, Refusal};
 use http::{HeaderName, HeaderValue, StatusCode, header};
+use limits::Exceeded;
 use serde_json::{Map, Value, json};
 
 use crate::apply;
@@ -50,6 +51,12 @@ impl Problem {
     /// Says what went wrong in words a person can act on.
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self { status, detail: detail.into().into(), members: Map::new(), headers: Vec::new() }
+    }
+
+    /// Says that a caller comes too often, and when to come again.
+    pub(crate) fn too_early(exceeded: Exceeded) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, exceeded.to_string())
+            .with_header(header::RETRY_AFTER, &exceeded.seconds().to_string())
     }
 
     /// Adds a member for programs.

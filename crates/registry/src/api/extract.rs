@@ -2,7 +2,7 @@
 //! it was based on, its body.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -153,6 +153,9 @@ impl FromRequestParts<Arc<Registry>> for Caller {
         }
         if let Some(resource) = &principal.resource {
             return Err(refused(&format!("the token is good for {resource} alone")));
+        }
+        if let Some(limiter) = &registry.parts.limiter {
+            limiter.elsewhere(&principal, Instant::now()).map_err(Problem::too_early)?;
         }
         let grants = Grants::of(&principal, &catalog.groups);
         let trail = parts.extensions.get::<Trail>().cloned().unwrap_or_default();
