@@ -14,6 +14,7 @@ pub mod message;
 pub mod method;
 pub mod param;
 pub mod rewrite;
+pub mod sift;
 pub mod sse;
 pub mod subscription;
 pub mod task;

@@ -6,7 +6,7 @@ use crate::message::{Kind, Outline, Span, member, pick, rows};
 pub const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// The member of `_meta` that names the task a message belongs to (2025-11-25, tasks).
-const RELATED: &str = "io.modelcontextprotocol/related-task";
+pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 /// Finds the ids of the backend's tasks in one of its messages, as JSON strings with their quotes.
 ///
@@ -39,6 +39,50 @@ pub fn ids(message: &[u8]) -> Vec<Span> {
     }
     found.retain(|id| id.of(holder).starts_with(b"\""));
     found.iter().map(|id| id.shifted(at.start)).collect()
+}
+
+/// A page of a list of tasks. Spans index into the whole answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The array of tasks.
+    pub all: Span,
+    /// Each task, and its id with the quotes; those without one are left out.
+    pub tasks: Vec<(Span, Span)>,
+    /// The raw string `nextCursor`, where there is a next page.
+    pub next_cursor: Option<Span>,
+}
+
+/// Takes the answer to `tasks/list` apart; `None` where it is none.
+pub fn page(answer: &[u8]) -> Option<Page> {
+    let at = Outline::read(answer).ok()?.result?;
+    let result = at.of(answer);
+    let [tasks, next_cursor] = pick(result, ["tasks", "nextCursor"])?;
+    let all = tasks?.shifted(at.start);
+    let is_string = |span: &Span| span.of(answer).starts_with(b"\"");
+    let task =
+        |(task, [id]): (Span, [Option<Span>; 1])| Some((task.shifted(all.start), id?.shifted(all.start)));
+    let tasks =
+        rows(all.of(answer), ["taskId"])?.into_iter().filter_map(task).filter(|(_, id)| is_string(id));
+    let next_cursor = next_cursor.map(|cursor| cursor.shifted(at.start)).filter(is_string);
+    Some(Page { all, tasks: tasks.collect(), next_cursor })
+}
+
+/// Finds the id of the task that a client's message belongs to, a string with its quotes.
+pub fn related(message: &[u8], outline: &Outline) -> Option<Span> {
+    let meta = match outline.kind {
+        Kind::Request | Kind::Notification => outline.meta?,
+        Kind::Response => {
+            let result = outline.result?;
+            member(result.of(message), "_meta")?.shifted(result.start)
+        }
+    };
+    // Shorter ones are the rule and hold no such key.
+    if meta.range().len() <= RELATED.len() {
+        return None;
+    }
+    let related = member(meta.of(message), RELATED)?.shifted(meta.start);
+    let id = member(related.of(message), "taskId")?.shifted(related.start);
+    id.of(message).starts_with(b"\"").then_some(id)
 }
 
 #[cfg(test)]
