@@ -17,12 +17,15 @@ const TOTAL_KIB: usize = 256 * 1024;
 #[derive(Clone, Debug)]
 pub struct Budget(Arc<Semaphore>);
 
+/// What is counted for somebody, for as long as it lives; nothing at first.
+pub type Share = Option<OwnedSemaphorePermit>;
+
 /// Bytes that are counted for as long as they live.
 #[derive(Debug)]
 pub struct Held {
     /// The bytes.
     pub bytes: Bytes,
-    share: Option<OwnedSemaphorePermit>,
+    share: Share,
 }
 
 impl Default for Budget {
@@ -37,8 +40,8 @@ impl Budget {
         Self(Arc::new(Semaphore::new(kib)))
     }
 
-    /// Raises a share to what `length` bytes need.
-    pub(crate) fn raise(&self, share: &mut Option<OwnedSemaphorePermit>, length: usize) -> Result<(), Error> {
+    /// Raises a share to what `length` bytes need. Fails with [`Error::Overloaded`] where there is not so much left.
+    pub fn raise(&self, share: &mut Share, length: usize) -> Result<(), Error> {
         if length <= FREE_BYTES {
             return Ok(());
         }
@@ -55,7 +58,7 @@ impl Budget {
 }
 
 impl Held {
-    pub(crate) fn new(bytes: Bytes, share: Option<OwnedSemaphorePermit>) -> Self {
+    pub(crate) fn new(bytes: Bytes, share: Share) -> Self {
         Self { bytes, share }
     }
 

@@ -29,7 +29,7 @@ mod stream;
 mod stub;
 mod tls;
 
-pub use budget::{Budget, Held};
+pub use budget::{Budget, Held, Share};
 pub use error::Error;
 pub use fetch::Fetcher;
 pub use handshake::{Discovery, Greeting, Hello, Learnt};

@@ -90,6 +90,11 @@ impl Reply {
         }
     }
 
+    /// Returns the budget in which what is held of the body counts.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
     /// Reads the whole body. Fails with [`Error::TooLarge`] as soon as it is known to pass `limit` bytes, and with
     /// [`Error::Overloaded`] where large answers hold too much memory already.
     pub async fn collect(self, limit: usize) -> Result<Bytes, Error> {
