@@ -128,6 +128,26 @@ impl VirtualTarget {
         self.backends.iter().any(|backend| backend.offers_tasks(front))
     }
 
+    /// Says whether a backend lists tasks, which there is only before 2026-07-28.
+    pub fn lists_tasks(&self) -> bool {
+        self.backends.iter().any(|backend| backend.lists_tasks())
+    }
+
+    /// Returns what its backends can do with tasks of 2025-11-25, the union.
+    fn task_capabilities(&self) -> String {
+        let any = |keys: &[&str]| self.backends.iter().any(|backend| backend.offers_of_tasks(keys));
+        let mut offered = Vec::new();
+        for name in ["list", "cancel"] {
+            if any(&[name]) {
+                offered.push(format!(r#""{name}":{{}}"#));
+            }
+        }
+        if any(&["requests", "tools", "call"]) {
+            offered.push(r#""requests":{"tools":{"call":{}}}"#.into());
+        }
+        format!("{{{}}}", offered.join(","))
+    }
+
     /// Returns the capabilities it offers to clients of `front`, a JSON object.
     pub fn capabilities_for(&self, front: Era) -> Cow<'_, str> {
         let face = self.face(front);
@@ -135,7 +155,7 @@ impl VirtualTarget {
             return Cow::Borrowed(&face.capabilities);
         }
         let tasks = match front {
-            Era::Legacy => r#""tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}"#.to_owned(),
+            Era::Legacy => format!(r#""tasks":{}"#, self.task_capabilities()),
             Era::Modern => format!(r#""extensions":{{"{}":{{}}}}"#, mcp::task::EXTENSION),
         };
         let others = face.capabilities.strip_suffix('}').expect("an object");

@@ -91,6 +91,25 @@ impl VersionTarget {
         inventory.is_some_and(|inventory| announces_tasks(inventory, front))
     }
 
+    /// Says whether its backend lists tasks to legacy clients.
+    pub fn lists_tasks(&self) -> bool {
+        self.offers_of_tasks(&["list"])
+    }
+
+    /// Says whether its backend announced to legacy clients what stands under these keys, each in the one before, in its
+    /// capability `tasks`.
+    pub(crate) fn offers_of_tasks(&self, keys: &[&str]) -> bool {
+        if !self.offers_tasks(Era::Legacy) {
+            return false;
+        }
+        let mut object = self.capability(Era::Legacy, "tasks");
+        for key in keys {
+            object =
+                object.and_then(|object| mcp::message::member(object, key).map(|value| value.of(object)));
+        }
+        object.is_some()
+    }
+
     /// Says whether its backend announced a capability to clients of `front`.
     pub fn offers(&self, front: Era, capability: &str) -> bool {
         self.capability(front, capability).is_some()

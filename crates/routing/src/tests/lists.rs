@@ -194,8 +194,30 @@ fn tasks_are_offered_to_clients_of_the_era_that_has_them() {
             assert_eq!(target.has_tasks(front), expected, "{front:?}: {of_a}");
         }
     };
-    check(Era::Legacy, r#"{"tasks":{}}"#, true, false);
+    check(Era::Legacy, r#"{"tasks":{"list":{}}}"#, true, false);
     check(Era::Modern, r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#, false, true);
     check(Era::Modern, r#"{"extensions":{"io.modelcontextprotocol/ui":{}}}"#, false, false);
     check(Era::Legacy, "{}", false, false);
+}
+
+#[test]
+fn of_tasks_it_offers_what_any_of_its_backends_can_do() {
+    let check = |of_a: &str, of_b: &str, expected: &str| {
+        let mut world = two();
+        world.read("/a", "v1", |inventory| inventory.capabilities = format!(r#"{{"tasks":{of_a}}}"#).into());
+        world.read("/b", "v1", |inventory| inventory.capabilities = format!(r#"{{"tasks":{of_b}}}"#).into());
+        let table = world.table();
+        let target = table.virtual_server("both").unwrap();
+        let offered = target.capabilities_for(Era::Legacy);
+        let tasks = mcp::message::member(offered.as_bytes(), "tasks").unwrap().of(offered.as_bytes());
+        assert_eq!(std::str::from_utf8(tasks), Ok(expected), "{of_a} {of_b}");
+        assert_eq!(target.lists_tasks(), expected.contains("list"));
+    };
+    check("{}", "{}", "{}");
+    check(r#"{"cancel":{}}"#, r#"{"requests":{"tools":{}}}"#, r#"{"cancel":{}}"#);
+    check(
+        r#"{"requests":{"tools":{"call":{}}}}"#,
+        r#"{"list":{},"requests":{"sampling":{"createMessage":{}}}}"#,
+        r#"{"list":{},"requests":{"tools":{"call":{}}}}"#,
+    );
 }
