@@ -155,6 +155,7 @@ impl Client {
             "prompts/list" => "prompts",
             "resources/list" => "resources",
             "resources/templates/list" => "resourceTemplates",
+            "tasks/list" => "tasks",
             _ => panic!("{method} is no list"),
         };
         let mut items = Vec::new();

@@ -23,7 +23,8 @@ pub(crate) fn answer(script: &Script, call: &Call) -> Option<End> {
     })
 }
 
-fn list(script: &Script, call: &Call, member: &str, items: &[Value]) -> End {
+/// Answers with a page of a list.
+pub(crate) fn list(script: &Script, call: &Call, member: &str, items: &[Value]) -> End {
     let size = script.page_size.unwrap_or(items.len()).max(1);
     let start = match &call.params["cursor"] {
         Value::Null => 0,

@@ -53,6 +53,8 @@ pub struct Script {
     pub page_size: Option<usize>,
     /// Whether each page of a list names the same next one, for ever.
     pub loops_cursors: bool,
+    /// What its list of tasks has besides the one that it tells of under its name only.
+    pub tasks: Vec<&'static str>,
     /// How long it waits before it answers a method.
     pub delays: HashMap<String, Duration>,
     /// What it answers to a method, whatever is asked.
@@ -102,6 +104,7 @@ impl Script {
             posts_to: None,
             page_size: None,
             loops_cursors: false,
+            tasks: Vec::new(),
             delays: HashMap::new(),
             replies: HashMap::new(),
             keeps_history: true,
