@@ -19,7 +19,7 @@ use mcp::sse;
 use crate::error::Error;
 use crate::forward::Back;
 use crate::hold::Hold;
-use crate::lent::Lending;
+use crate::lending::Lending;
 use crate::outbound::{Body, MAX_EVENT_BYTES};
 use crate::parked::{Coming, ParkedCall, Rest};
 use crate::relay::{Dress, Relay, id};
@@ -187,12 +187,9 @@ async fn long_json(
     expected: Expected<'_>,
 ) -> Result<Response<Body>, Error> {
     let failed = |error: backend::Error| Error::of_backend(expected.server, &error);
-    if let Some(lending) = expected.lending {
-        begun = beginning(&mut reply, begun, |_| false).await.map_err(failed)?;
-        if lending.may_be_in(&begun) {
-            let whole = reply.collect_after(begun, MAX_REWRITTEN_BYTES).await.map_err(failed)?;
-            return whole_to_client(status, whole, expected);
-        }
+    if expected.lending.is_some_and(|lending| lending.wants_whole()) {
+        let whole = reply.collect_after(begun, MAX_REWRITTEN_BYTES).await.map_err(failed)?;
+        return whole_to_client(status, whole, expected);
     }
     let relay = &expected.relay;
     if relay.restore.is_some() || relay.awaited.is_some() {
@@ -210,7 +207,8 @@ async fn long_json(
         let whole = reply.collect_after(begun, MAX_REWRITTEN_BYTES).await.map_err(failed)?;
         return whole_to_client(status, whole, expected);
     };
-    let mut response = Response::new(Body::passing(begun, reply, expected.hold));
+    let lender = expected.lending.map(Lending::to_lender);
+    let mut response = Response::new(Body::passing(begun, reply, expected.hold, lender));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, JSON);
     Ok(response)

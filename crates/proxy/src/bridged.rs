@@ -53,7 +53,7 @@ pub(crate) async fn modern(call: &Call, version: &Arc<VersionTarget>) -> Result<
         method if lent::is_about_tasks(method) => Err(call.unknown_method()),
         _ => {
             params::check_for(call, version)?;
-            exchange::run(Exchange { call, version: version.clone(), session: None, renamed: None }).await
+            exchange::run(Exchange::at_server(call, version.clone())).await
         }
     }
 }
@@ -76,7 +76,7 @@ pub(crate) async fn legacy(call: &Call, choice: &Choice) -> Result<Response<Body
         (Kind::Request, _) => {
             let version = choice.version.clone();
             // Of a backend of both eras, the session was begun when it spoke the newer one only.
-            let exchange = Exchange { call, version, session: None, renamed: None };
+            let exchange = Exchange::at_server(call, version);
             exchange::legacy_to_modern(exchange, session).await
         }
     }

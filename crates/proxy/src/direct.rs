@@ -24,8 +24,9 @@ use crate::flights::Airborne;
 use crate::forward::{self, Back, EVENTS, Patient};
 use crate::hold::Hold;
 use crate::inbound;
+use crate::lending::{self, lending};
 use crate::lent::{self, Loan};
-use crate::opaque::{DirectSession, Unwrapped};
+use crate::opaque::{DirectSession, Place, Unwrapped};
 use crate::outbound::Body;
 use crate::plane::{Call, Front, Plane};
 use crate::relay::{Relay, RestoreId};
@@ -37,7 +38,8 @@ use crate::subscriptions;
 /// What the request shows again decides the version, whatever `choice` was, and `choice` says so then.
 pub(crate) async fn post(call: &Call, choice: &mut Choice) -> Result<Response<Body>, Error> {
     let is_held = choice.session.is_some();
-    if let Some(shown) = lent::shown(call, choice.version.key.path.as_str(), is_held)? {
+    let path = choice.version.key.path.as_str();
+    if let Some(shown) = lent::shown(call, path, path, is_held)? {
         // No other version knows the session.
         if is_held && !Arc::ptr_eq(&shown.version, &choice.version) {
             return Err(Loan::Task.unknown());
@@ -49,6 +51,13 @@ pub(crate) async fn post(call: &Call, choice: &mut Choice) -> Result<Response<Bo
         {
             return Box::pin(to_version(&call, choice)).await;
         }
+    }
+    // Only legacy clients tell what task a message belongs to.
+    if call.front == Front::Legacy
+        && choice.version.has_tasks
+        && let Some(call) = lent::as_related(call, choice.version.key.path.as_str())
+    {
+        return Box::pin(to_version(&call, choice)).await;
     }
     to_version(call, choice).await
 }
@@ -66,7 +75,7 @@ async fn to_version(call: &Call, choice: &Choice) -> Result<Response<Body>, Erro
         }
         (Front::Modern, Era::Modern) => {
             let version = choice.version.clone();
-            Box::pin(exchange::run(Exchange { call, version, session: None, renamed: None })).await
+            Box::pin(exchange::run(Exchange::at_server(call, version))).await
         }
     }
 }
@@ -125,7 +134,7 @@ async fn legacy(call: &Call, choice: &Choice) -> Result<Response<Body>, Error> {
         id: call.id().filter(|_| call.outline.kind == Kind::Request),
         hold: Hold::patient(patience, airborne),
         relay: Relay { restore, ..Relay::untouched() },
-        lending: lent::lending(call, version, Era::Legacy, choice.session.is_some()),
+        lending: lending(call, version, Era::Legacy, choice.session.is_some(), Place::OWN),
         is_untouched: true,
     };
     let mut response = answer::to_client(answer, expected).await?;
@@ -187,7 +196,7 @@ pub(crate) async fn listen(
             // Such a stream is silent for as long as nothing happens.
             reply.set_idle(None);
             let closing = plane.shared.while_allowed(principal, server, Some(&choice.version));
-            let lender = lent::of_stream(&plane.shared, &choice.version, principal);
+            let lender = lending::of_stream(&plane.shared, &choice.version, principal, None);
             Ok(answer::stream(Body::raw_events(reply, Hold::default(), lender, Some(closing))))
         }
         _ if head.status == StatusCode::METHOD_NOT_ALLOWED => {

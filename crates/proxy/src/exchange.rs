@@ -19,7 +19,9 @@ use crate::error::Error;
 use crate::forward::{self, Errand, Patient};
 use crate::hold::Hold;
 use crate::kept::{self, Kept};
+use crate::lending::lending;
 use crate::lent::{self, Shown};
+use crate::opaque::Place;
 use crate::outbound::Body;
 use crate::params;
 use crate::plane::{Call, Front, Plane};
@@ -41,6 +43,8 @@ pub(crate) struct Exchange<'a> {
     pub(crate) session: Option<Arc<ClientSession>>,
     /// The name the backend knows, where the client used another.
     pub(crate) renamed: Option<Renamed>,
+    /// Where ids of tasks are given.
+    pub(crate) place: Place<'a>,
 }
 
 /// A name in the message and the one the backend knows.
@@ -55,7 +59,12 @@ pub(crate) struct Renamed {
 /// is as large as its largest branch, and it is moved with every request.
 pub(crate) async fn run(exchange: Exchange<'_>) -> Result<Response<Body>, Error> {
     if exchange.call.front == Front::Modern
-        && let Some(shown) = lent::shown(exchange.call, exchange.version.key.path.as_str(), false)?
+        && let Some(shown) = lent::shown(
+            exchange.call,
+            exchange.version.key.path.as_str(),
+            exchange.place.of(&exchange.version),
+            false,
+        )?
     {
         return Box::pin(go_on(exchange, shown)).await;
     }
@@ -64,16 +73,16 @@ pub(crate) async fn run(exchange: Exchange<'_>) -> Result<Response<Body>, Error>
 
 /// Sends what goes on at the version where it began, whichever is active now.
 async fn go_on(exchange: Exchange<'_>, shown: Shown) -> Result<Response<Body>, Error> {
-    let Exchange { call, session, renamed, .. } = exchange;
+    let Exchange { call, session, renamed, place, .. } = exchange;
     let version = shown.version.clone();
     let edits: Vec<Edit> = renamed.iter().map(|renamed| renamed.edit.clone()).collect();
     let Some(mut call) = lent::as_lent(call, &shown, &edits)? else {
-        return in_cell(Exchange { call, version, session, renamed }).await;
+        return in_cell(Exchange { call, version, session, renamed, place }).await;
     };
     if let Some(renamed) = renamed {
         call.headers.insert(NAME, encode_name(&renamed.original));
     }
-    in_cell(Exchange { call: &call, version, session, renamed: None }).await
+    in_cell(Exchange { call: &call, version, session, renamed: None, place }).await
 }
 
 async fn in_cell(exchange: Exchange<'_>) -> Result<Response<Body>, Error> {
@@ -100,7 +109,7 @@ async fn in_session(
     dress: Dress,
     questions: Option<Questions>,
 ) -> Result<Response<Body>, Error> {
-    let Exchange { call, version, renamed, .. } = exchange;
+    let Exchange { call, version, renamed, place, .. } = exchange;
     let id = call.outline.id.expect("a request has an id");
     let shared = &call.plane.shared;
     let airborne = shared.flights.begin(session.number, id.of(&call.body), &version.key);
@@ -146,7 +155,7 @@ async fn in_session(
             dress,
             ..Relay::untouched()
         },
-        lending: lent::lending(call, &version, Era::Legacy, call.front == Front::Legacy),
+        lending: lending(call, &version, Era::Legacy, call.front == Front::Legacy, place),
         is_untouched: false,
     };
     let Some(patience) = patience else {
@@ -276,7 +285,7 @@ fn modern_headers(headers: &mut HeaderMap, method: &str, name: Option<&str>) {
 
 /// Both sides modern: the message as it is, under the name the backend knows, in body and header alike.
 async fn modern_to_modern(exchange: Exchange<'_>) -> Result<Response<Body>, Error> {
-    let Exchange { call, version, renamed, .. } = exchange;
+    let Exchange { call, version, renamed, place, .. } = exchange;
     let mut headers = forward::carried_headers(&call.headers);
     for name in [PROTOCOL_VERSION, METHOD, NAME] {
         if let Some(value) = call.headers.get(&name) {
@@ -301,10 +310,17 @@ async fn modern_to_modern(exchange: Exchange<'_>) -> Result<Response<Body>, Erro
         id: call.id().filter(|_| call.outline.kind == Kind::Request),
         hold: Hold::default(),
         relay: Relay::untouched(),
-        lending: lent::lending(call, &version, Era::Modern, false),
+        lending: lending(call, &version, Era::Modern, false, place),
         is_untouched: true,
     };
     answer::to_client(answer, expected).await
+}
+
+impl<'a> Exchange<'a> {
+    /// One at a server's own path, without a session of ours.
+    pub(crate) fn at_server(call: &'a Call, version: Arc<VersionTarget>) -> Self {
+        Self { call, version, session: None, renamed: None, place: Place::OWN }
+    }
 }
 
 impl Plane {

@@ -1,24 +1,20 @@
-//! What a backend gives a client to be shown to it again, cursors, `requestState` and ids of tasks: sealed on its way
-//! out together with the version that made it, and opened on its way back, which is to that version.
-//!
-//! A legacy session holds its version already, and so a cursor given in one passes as it is. A task may outlive its
-//! session, and backends take all our callers for one: its id is sealed everywhere.
+//! What a backend gave a client, shown to us again: opened on its way back, which is to the version that made it.
+//! [`crate::lending`] seals it.
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use catalog::access::Principal;
 use catalog::endpoint::Era;
 use mcp::headers::{NAME, encode_name};
-use mcp::message::{Outline, Span, pick, quote, text};
+use mcp::message::{Outline, Span, text};
 use mcp::method::Method;
 use mcp::rewrite::{Edit, splice};
 use routing::target::ServerTarget;
 use routing::version::VersionTarget;
 
 use crate::error::Error;
+use crate::opaque::{Opaque, Task};
 use crate::plane::{Call, Front};
-use crate::shared::Shared;
 
 /// What is shown again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,31 +27,6 @@ pub(crate) enum Loan {
     Task,
 }
 
-/// What the answer to a request may give, and on whose behalf.
-#[derive(Clone, Copy)]
-pub(crate) struct Lending<'a> {
-    pub(crate) call: &'a Call,
-    pub(crate) version: &'a Arc<VersionTarget>,
-    pub(crate) gives: Gives,
-}
-
-/// What may be in an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gives {
-    /// A cursor or a state.
-    pub(crate) loan: Option<Loan>,
-    /// Ids of tasks besides.
-    pub(crate) tasks: bool,
-}
-
-/// The same for an answer that comes later, in a stream.
-pub(crate) struct Lender {
-    shared: Arc<Shared>,
-    principal: Arc<Principal>,
-    version: Arc<VersionTarget>,
-    gives: Gives,
-}
-
 /// What a request shows again.
 pub(crate) struct Shown {
     /// The version that made it.
@@ -63,28 +34,6 @@ pub(crate) struct Shown {
     /// Puts the backend's own text where the sealed one stands; `None` for the state of a parked call, which never was
     /// a backend's.
     pub(crate) edit: Option<Edit>,
-}
-
-/// Says what of an answer is sealed. `None`: nothing in it would have to find its way back.
-pub(crate) fn lending<'a>(
-    call: &'a Call,
-    version: &'a Arc<VersionTarget>,
-    back: Era,
-    is_held: bool,
-) -> Option<Lending<'a>> {
-    let loan = if is_held { None } else { of_answer(call.front, back, call.outline.method) };
-    let tasks = version.has_tasks && tells_of_tasks(call, back);
-    (loan.is_some() || tasks).then_some(Lending { call, version, gives: Gives { loan, tasks } })
-}
-
-/// Says whether the answer may hold ids of tasks. They do not cross eras.
-fn tells_of_tasks(call: &Call, back: Era) -> bool {
-    match (call.front, back) {
-        (Front::Modern, Era::Modern) => true,
-        // Before 2026-07-28 only a client that asks for a task gets one.
-        (Front::Legacy, Era::Legacy) => is_about_tasks(call.outline.method) || call.param("task").is_some(),
-        _ => false,
-    }
 }
 
 /// Says whether a method is one of tasks.
@@ -97,20 +46,8 @@ pub(crate) fn names_task(method: Method) -> bool {
     matches!(method, Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::TasksResult)
 }
 
-/// Prepares to seal what a stream of notifications tells of tasks, where it may tell of any.
-pub(crate) fn of_stream(
-    shared: &Arc<Shared>,
-    version: &Arc<VersionTarget>,
-    principal: &Principal,
-) -> Option<Box<Lender>> {
-    version.has_tasks.then(|| {
-        let gives = Gives { loan: None, tasks: true };
-        let (shared, version) = (shared.clone(), version.clone());
-        Box::new(Lender { shared, principal: Arc::new(principal.clone()), version, gives })
-    })
-}
-
-fn of_answer(front: Front, back: Era, method: Method) -> Option<Loan> {
+/// Returns what the answer to a method may give, except ids of tasks.
+pub(crate) fn of_answer(front: Front, back: Era, method: Method) -> Option<Loan> {
     match method {
         Method::ToolsList
         | Method::PromptsList
@@ -123,13 +60,22 @@ fn of_answer(front: Front, back: Era, method: Method) -> Option<Loan> {
     }
 }
 
-/// Opens what a request shows. `None`: it shows nothing, or in a legacy session, which holds its version, no task.
+/// Opens what a request shows at an endpoint. `None`: it shows nothing, or in a legacy session, which holds its version,
+/// no task.
 ///
 /// What was changed, is another caller's or another list's, or of a version that is gone, is refused.
-pub(crate) fn shown(call: &Call, server: &str, is_held: bool) -> Result<Option<Shown>, Error> {
+pub(crate) fn shown(
+    call: &Call,
+    server: &str,
+    endpoint: &str,
+    is_held: bool,
+) -> Result<Option<Shown>, Error> {
     let Some((loan, at)) = in_request(call, is_held) else { return Ok(None) };
     let server = call.table.server(server);
-    let opened = server.and_then(|server| open(call, server, loan, at));
+    let opened = match loan {
+        Loan::Task => task_at(call, at, endpoint).map(|(shown, _)| shown),
+        loan => server.and_then(|server| open(call, server, loan, at)),
+    };
     let is_plain = |server: &Arc<ServerTarget>| {
         let has_tasks = |label| server.version(label).is_some_and(|version| version.has_tasks);
         loan == Loan::Task && !server.labels().any(has_tasks)
@@ -142,10 +88,28 @@ pub(crate) fn shown(call: &Call, server: &str, is_held: bool) -> Result<Option<S
     }
 }
 
-/// Finds the one of these versions' servers that has the task a request names, and its version.
-pub(crate) fn task_of(call: &Call, versions: &[Arc<VersionTarget>]) -> Result<Shown, Error> {
-    let of = |version: &Arc<VersionTarget>| shown(call, version.key.path.as_str(), true).ok().flatten();
-    versions.iter().find_map(of).ok_or_else(|| Loan::Task.unknown())
+/// Opens the id of the task that a request names at an endpoint.
+pub(crate) fn task_of(call: &Call, endpoint: &str) -> Result<(Shown, Task), Error> {
+    let found = call.outline.task_id.and_then(|at| task_at(call, at, endpoint));
+    found.ok_or_else(|| Loan::Task.unknown())
+}
+
+/// Makes the call name the task it belongs to as its backend does. `None`: it belongs to none that this endpoint knows;
+/// it may be one of the client's own.
+pub(crate) fn as_related(call: &Call, endpoint: &str) -> Option<Call> {
+    let at = mcp::task::related(&call.body, &call.outline)?;
+    let (shown, _) = task_at(call, at, endpoint)?;
+    as_lent(call, &shown, &[]).ok()?
+}
+
+fn task_at(call: &Call, at: Span, endpoint: &str) -> Option<(Shown, Task)> {
+    let shown = text(at.of(&call.body))?;
+    let (opaque, principal) = opaque(call);
+    let task = opaque.shown_task(&shown, endpoint, principal)?;
+    let server = call.table.server(&task.server)?;
+    let version = server.version(&task.label).filter(|version| version.identity == task.identity)?;
+    let edit = Some(Edit { at, with: task.raw.clone() });
+    Some((Shown { version: version.clone(), edit }, task))
 }
 
 fn in_request(call: &Call, is_held: bool) -> Option<(Loan, Span)> {
@@ -164,7 +128,7 @@ fn in_request(call: &Call, is_held: bool) -> Option<(Loan, Span)> {
 
 fn open(call: &Call, server: &ServerTarget, loan: Loan, at: Span) -> Option<Shown> {
     let shown = text(at.of(&call.body))?;
-    let (opaque, principal) = (&call.plane.shared.opaque, &call.principal);
+    let (opaque, principal) = opaque(call);
     if let Some(lent) = opaque.returned(loan.purpose(), &shown, server.path.as_str(), principal) {
         let version = server.version(&lent.label).filter(|version| version.identity == lent.identity)?;
         return Some(Shown { version: version.clone(), edit: Some(Edit { at, with: lent.raw }) });
@@ -176,6 +140,10 @@ fn open(call: &Call, server: &ServerTarget, loan: Loan, at: Span) -> Option<Show
         |version: &&Arc<VersionTarget>| opaque.unwrap_state(&shown, &version.key, principal).is_some();
     let version = server.labels().filter_map(|label| server.version(label)).find(waits)?;
     Some(Shown { version: version.clone(), edit: None })
+}
+
+fn opaque(call: &Call) -> (&Opaque, &Principal) {
+    (&call.plane.shared.opaque, &call.principal)
 }
 
 /// Makes the call as its backend is to get it, with `edits` besides. `None` where nothing is to be changed.
@@ -196,7 +164,7 @@ pub(crate) fn as_lent(call: &Call, shown: &Shown, edits: &[Edit]) -> Result<Opti
 
 impl Loan {
     /// What it is sealed for.
-    fn purpose(self) -> &'static str {
+    pub(crate) fn purpose(self) -> &'static str {
         match self {
             Self::Cursor(list) => list.as_str(),
             Self::State => "round",
@@ -212,90 +180,4 @@ impl Loan {
         };
         Error::InvalidParams(reason.into())
     }
-
-    /// The key under which it stands in an answer, quotes and all.
-    fn key(self) -> &'static [u8] {
-        match self {
-            Self::Cursor(_) => br#""nextCursor""#,
-            Self::State => br#""requestState""#,
-            Self::Task => br#""taskId""#,
-        }
-    }
-
-    /// Finds it in an answer.
-    fn find(self, answer: &[u8]) -> Option<Span> {
-        // Hardly any answer holds the key, and inside a string its quotes would be escaped.
-        memchr::memmem::find(answer, self.key())?;
-        let at = Outline::read(answer).ok()?.result?;
-        let result = at.of(answer);
-        let found = match self {
-            // There may be several, see `mcp::task`.
-            Self::Task => return None,
-            Self::Cursor(_) => pick(result, ["nextCursor"])?[0]?,
-            Self::State => {
-                let [kind, state] = pick(result, ["resultType", "requestState"])?;
-                let asks =
-                    kind.and_then(|kind| text(kind.of(result))).is_some_and(|kind| kind == "input_required");
-                state.filter(|_| asks)?
-            }
-        };
-        found.of(result).starts_with(b"\"").then(|| found.shifted(at.start))
-    }
 }
-
-impl Gives {
-    /// Says by the beginning of a long answer whether all of it must be known. Lists name the next page at their end; an
-    /// answer that asks or names a task is short, but for what it asks.
-    fn may_be_in(self, begun: &[u8]) -> bool {
-        let has = |key: &[u8]| memchr::memmem::find(begun, key).is_some();
-        let has_loan = |loan| match loan {
-            Loan::Cursor(_) => true,
-            loan => has(loan.key()) || has(br#""input_required""#),
-        };
-        self.loan.is_some_and(has_loan) || (self.tasks && has(Loan::Task.key()))
-    }
-
-    fn sealed(self, answer: Bytes, shared: &Shared, version: &VersionTarget, principal: &Principal) -> Bytes {
-        let seal = |loan: Loan, at: Span| {
-            let sealed = shared.opaque.lend(loan.purpose(), version, at.of(&answer), principal);
-            Edit { at, with: quote(&sealed).into() }
-        };
-        let mut edits = Vec::new();
-        edits.extend(self.loan.and_then(|loan| Some(seal(loan, loan.find(&answer)?))));
-        if self.tasks {
-            edits.extend(mcp::task::ids(&answer).into_iter().map(|at| seal(Loan::Task, at)));
-        }
-        splice(&answer, &mut edits)
-    }
-}
-
-impl Lending<'_> {
-    /// Seals what an answer gives.
-    pub(crate) fn sealed(&self, answer: Bytes) -> Bytes {
-        self.gives.sealed(answer, &self.call.plane.shared, self.version, &self.call.principal)
-    }
-
-    /// Says by the beginning of a long answer whether all of it must be known.
-    pub(crate) fn may_be_in(&self, begun: &[u8]) -> bool {
-        self.gives.may_be_in(begun)
-    }
-
-    pub(crate) fn to_lender(self) -> Box<Lender> {
-        Box::new(Lender {
-            shared: self.call.plane.shared.clone(),
-            principal: self.call.principal.clone(),
-            version: self.version.clone(),
-            gives: self.gives,
-        })
-    }
-}
-
-impl Lender {
-    /// Seals what an answer gives.
-    pub(crate) fn sealed(&self, answer: Bytes) -> Bytes {
-        self.gives.sealed(answer, &self.shared, &self.version, &self.principal)
-    }
-}
-
-#[cfg(test)]
-mod tests;

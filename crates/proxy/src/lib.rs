@@ -19,6 +19,7 @@ mod forward;
 mod hold;
 mod inbound;
 mod kept;
+mod lending;
 mod lent;
 mod listening;
 mod metadata;

@@ -13,6 +13,9 @@ use mcp::era::Revision;
 use quick_cache::sync::Cache;
 use routing::version::VersionTarget;
 
+mod task;
+pub(crate) use task::{Place, Resting, Task};
+
 /// Longest part of a client's own words that a session id carries: ids travel in a header of each request.
 const MAX_CARRIED_BYTES: usize = 1024;
 
@@ -29,6 +32,7 @@ pub(crate) struct Opaque {
     seal: Seal,
     /// What a session id of a server path holds never changes.
     remembered: Cache<Box<str>, Arc<Unwrapped>>,
+    tasks: Cache<Box<[u8]>, Arc<task::Known>>,
     hasher: RandomState,
 }
 
@@ -77,7 +81,8 @@ pub(crate) struct VirtualSession {
 
 impl Opaque {
     pub(crate) fn new(seal: Seal) -> Self {
-        Self { seal, remembered: Cache::new(MAX_REMEMBERED), hasher: RandomState::new() }
+        let (remembered, tasks) = (Cache::new(MAX_REMEMBERED), Cache::new(task::MAX_TASKS));
+        Self { seal, remembered, tasks, hasher: RandomState::new() }
     }
 
     /// Wraps the session id a backend gave.

@@ -3,6 +3,7 @@
 mod decoded;
 mod events;
 mod merged;
+mod passing;
 mod silence;
 
 use std::future::poll_fn;
@@ -19,7 +20,7 @@ use tokio::task::AbortHandle;
 
 use crate::forward::{drain, spawn_if_running};
 use crate::hold::Hold;
-use crate::lent::Lender;
+use crate::lending::Lender;
 use crate::relay::Relay;
 use crate::replay::Writing;
 use crate::seen::watch::Watch;
@@ -27,6 +28,7 @@ use crate::trail::Trail;
 use decoded::Decoded;
 use events::Events;
 use merged::Merged;
+use passing::Passing;
 
 /// Longest single event of a backend's stream that is taken apart.
 pub(crate) const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
@@ -48,14 +50,6 @@ struct Watched {
     watch: Watch,
 }
 
-/// A backend's body handed on untouched.
-struct Passing {
-    /// What was read of it already.
-    begun: Bytes,
-    reply: Option<Reply>,
-    hold: Hold,
-}
-
 impl Body {
     pub(crate) fn empty() -> Self {
         Self(Inner::Full(None))
@@ -65,9 +59,9 @@ impl Body {
         Self(Inner::Full(Some(bytes).filter(|bytes| !bytes.is_empty())))
     }
 
-    /// Hands on a body, the begun part first.
-    pub(crate) fn passing(begun: Bytes, reply: Reply, hold: Hold) -> Self {
-        Self(Inner::Passing(Box::new(Passing { begun, reply: Some(reply), hold })))
+    /// Hands on a JSON body, the begun part first, untouched but for what `lender` seals in it.
+    pub(crate) fn passing(begun: Bytes, reply: Reply, hold: Hold, lender: Option<Box<Lender>>) -> Self {
+        Self(Inner::Passing(Box::new(Passing::new(begun, reply, hold, lender))))
     }
 
     /// Hands an event stream on untouched, but for what `lender` seals in it. With `closing` it ends when the program
@@ -204,11 +198,9 @@ impl http_body::Body for Body {
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Inner::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
-            Inner::Passing(passing) if passing.begun.is_empty() => {
-                passing.reply.as_ref().map_or_else(SizeHint::new, Reply::size_hint)
-            }
+            Inner::Passing(passing) => passing.size_hint(),
             Inner::Watched(watched) => watched.body.size_hint(),
-            _ => SizeHint::new(),
+            Inner::Events(_) | Inner::Merged(_) => SizeHint::new(),
         }
     }
 }
@@ -222,27 +214,6 @@ impl Watched {
             self.watch.piece(data);
         }
         Poll::Ready(frame)
-    }
-}
-
-impl Passing {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Polled {
-        if !self.begun.is_empty() {
-            return Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut self.begun)))));
-        }
-        let Some(reply) = &mut self.reply else { return Poll::Ready(None) };
-        let frame = ready!(Pin::new(reply).poll_frame(cx));
-        if !matches!(frame, Some(Ok(_))) {
-            self.reply = None;
-            self.hold.complete();
-        }
-        Poll::Ready(frame)
-    }
-}
-
-impl Drop for Passing {
-    fn drop(&mut self) {
-        go_on(self.reply.take(), std::mem::take(&mut self.hold));
     }
 }
 

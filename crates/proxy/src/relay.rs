@@ -13,7 +13,7 @@ use mcp::rewrite::{Edit, splice};
 use mcp::sse::{Event, encode};
 
 use crate::forward::Errand;
-use crate::lent::Lender;
+use crate::lending::Lender;
 use crate::sessions::{Answer, Asked};
 
 /// What becomes of one message of a backend.

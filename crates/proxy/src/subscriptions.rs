@@ -87,7 +87,7 @@ pub(crate) async fn passed_on(call: &Call, choice: &Choice) -> Result<Response<B
     let seat = call.plane.shared.seats.take(&call.principal)?;
     let until = while_chosen(call, &choice.version);
     let version = choice.version.clone();
-    let answer = exchange::run(Exchange { call, version, session: None, renamed: None }).await?;
+    let answer = exchange::run(Exchange::at_server(call, version)).await?;
     // A blank line first: the backend may have begun an event.
     let farewell = [b"\n", &farewell(call)[..]].concat();
     Ok(answer.map(|body| body.closing(holding(seat, until)).farewell(farewell.into())))

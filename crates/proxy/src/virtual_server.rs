@@ -24,12 +24,20 @@ mod call;
 mod greet;
 mod list;
 pub(crate) mod listen;
+mod tasks;
 
 /// Answers a message of a legacy client.
 pub(crate) async fn legacy(call: &Call, target: &Arc<VirtualTarget>) -> Result<Response<Body>, Error> {
     if call.outline.kind == Kind::Request && call.outline.method == Method::Initialize {
         return greet::initialize(call, target);
     }
+    if let Some(call) = lent::as_related(call, &target.binding) {
+        return Box::pin(in_session(&call, target)).await;
+    }
+    in_session(call, target).await
+}
+
+async fn in_session(call: &Call, target: &Arc<VirtualTarget>) -> Result<Response<Body>, Error> {
     let session = session(&call.plane, &call.headers, target, &call.principal).await?;
     match call.outline.kind {
         Kind::Response => Ok(aside::answered(call, &session)),
@@ -85,7 +93,8 @@ async fn named(
         Method::Complete => call::complete(call, target, session).await,
         Method::Subscribe => call::subscribe(call, target, session).await,
         Method::Unsubscribe => call::unsubscribe(call, target, session).await,
-        method if lent::names_task(method) => call::task(call, target, session).await,
+        Method::TasksList => Box::pin(tasks::list(call, target, session)).await,
+        method if lent::names_task(method) => tasks::one(call, target, session).await,
         _ => Err(call.unknown_method()),
     }
 }

@@ -215,3 +215,33 @@ async fn what_a_removed_version_gave_is_good_for_nothing() {
         assert_eq!(error["code"], -32602, "{method}");
     }
 }
+
+#[tokio::test]
+async fn what_a_long_answer_gives_at_its_end_is_sealed_too() {
+    let stage = Stage::start().await;
+    let long = "a\"b{}[],:\\c ".repeat(100_000);
+    for backend in [&stage.v1, &stage.v2] {
+        backend.set(|script| script.tools[0].definition["description"] = json!(long));
+    }
+    let text = stage.client.request("tools/list", json!({})).await.text().await;
+    assert!(text.len() > 1 << 20 && text.rfind("\"nextCursor\"").unwrap() > 1 << 20);
+    let first: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(first["result"]["tools"][0]["description"], long, "all else is as it was");
+    let cursor = &first["result"]["nextCursor"];
+    assert!(!cursor.as_str().unwrap().contains("page"), "{cursor}");
+    stage.app.activate("/docs", "v2").await;
+    assert_eq!(page(&stage.client, "tools/list", cursor).await["tools"][0]["name"], "two");
+    assert_eq!(stage.v1.asked("tools/list").last().unwrap().params()["cursor"], "page-1");
+
+    let mut params = json!({ "name": "ask", "arguments": { "message": long } });
+    stage.app.activate("/docs", "v1").await;
+    let text = stage.client.request("tools/call", params.clone()).await.text().await;
+    assert!(text.len() > 1 << 20 && text.rfind("\"requestState\"").unwrap() > 1 << 20);
+    let asked: Value = serde_json::from_str(&text).unwrap();
+    stage.app.activate("/docs", "v2").await;
+    let questions = asked["result"]["inputRequests"].as_object().unwrap().keys();
+    params["inputResponses"] = questions.map(|key| (key.clone(), json!({ "action": "accept" }))).collect();
+    params["requestState"] = asked["result"]["requestState"].clone();
+    let told = stage.client.request("tools/call", params).await.result().await;
+    assert_eq!(told["structuredContent"]["backend"], "v1");
+}

@@ -7,11 +7,18 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::compose::row;
 
+mod virtual_servers;
+
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
+const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 /// Asks for a task in either era; returns its id as the client sees it.
 async fn begin(client: &Client, tool: &str) -> Value {
-    let params = json!({ "name": tool, "arguments": {}, "task": { "ttl": 60_000 } });
+    begin_with(client, tool, json!({})).await
+}
+
+async fn begin_with(client: &Client, tool: &str, arguments: Value) -> Value {
+    let params = json!({ "name": tool, "arguments": arguments, "task": { "ttl": 60_000 } });
     let mut result = client.request("tools/call", params).await.result().await;
     let id = match result["resultType"] == "task" {
         true => result["taskId"].take(),
@@ -19,6 +26,12 @@ async fn begin(client: &Client, tool: &str) -> Value {
     };
     assert!(!id.as_str().unwrap().contains("task of"), "nobody reads what it holds: {id}");
     id
+}
+
+/// Lists tasks, page by page; returns their ids.
+async fn list(client: &Client) -> Vec<Value> {
+    let tasks = client.list("tasks/list").await;
+    tasks.into_iter().map(|mut task| task["taskId"].take()).collect()
 }
 
 async fn get(client: &Client, id: &Value) -> testkit::events::Answer {
@@ -63,7 +76,7 @@ async fn a_task_stays_with_its_version_its_server_and_its_caller() {
             );
         }
         let told = get(&client, &id).await.result().await["taskId"].take();
-        assert_eq!(get(&client, &told).await.result().await["status"], "working", "it is told sealed, too");
+        assert_eq!(told, id, "it is told under the same id");
         for (client, id) in [(&stranger, id.clone()), (&client, changed(&id)), (&client, json!("task of v1"))]
         {
             assert_eq!(get(client, &id).await.error().await["code"], -32602, "{id}");
@@ -85,13 +98,14 @@ async fn a_task_of_a_session_is_told_sealed_wherever_it_is_named() {
     let mut stranger = app.client("/docs", &app.holder("stranger", &[]).await);
     stranger.initialize().await;
     let id = begin(&client, "echo").await;
-    let listed = client.request("tasks/list", json!({})).await.result().await["tasks"][0]["taskId"].take();
+    backend.set(|script| script.tasks = vec!["somebody's"]);
+    assert_eq!(list(&client).await, [id.clone()], "the one that is the caller's");
+    assert!(list(&stranger).await.is_empty(), "backends take all for one");
     let result = client.request("tasks/result", json!({ "taskId": id })).await.result().await;
-    let related = result["_meta"]["io.modelcontextprotocol/related-task"]["taskId"].clone();
-    for id in [&id, &listed, &related] {
-        assert_eq!(get(&client, id).await.result().await["status"], "working", "{id}");
-        assert_eq!(get(&stranger, id).await.error().await["code"], -32602);
-    }
+    let related = result["_meta"][RELATED]["taskId"].clone();
+    assert_eq!(related, id, "clients compare ids");
+    assert_eq!(get(&client, &id).await.result().await["status"], "working");
+    assert_eq!(get(&stranger, &id).await.error().await["code"], -32602);
     assert_eq!(get(&client, &changed(&id)).await.error().await["code"], -32602);
     assert_eq!(get(&client, &json!("task of docs")).await.error().await["code"], -32602);
     // Also on the stream of the session, which is left alone otherwise.
@@ -100,13 +114,34 @@ async fn a_task_of_a_session_is_told_sealed_wherever_it_is_named() {
     let note =
         |params: Value| json!({ "jsonrpc": "2.0", "method": "notifications/tasks/status", "params": params });
     backend.push(&note(json!({ "taskId": "task of docs", "status": "working" })));
-    let told = stream.message().await;
-    assert_eq!(get(&client, &told["params"]["taskId"]).await.result().await["status"], "working");
+    assert_eq!(stream.message().await["params"]["taskId"], id);
+    // What the client says of the task comes to the backend under the backend's own id, wherever it says so.
+    let meta = |id: &Value| json!({ RELATED: { "taskId": id } });
+    backend.push(&json!({ "jsonrpc": "2.0", "id": 77, "method": "elicitation/create",
+        "params": { "message": "Sure?", "_meta": meta(&json!("task of docs")) } }));
+    let question = stream.message().await;
+    assert_eq!(question["params"]["_meta"], meta(&id));
+    client.answer(&question["id"], json!({ "action": "accept", "_meta": meta(&id) })).await;
+    client.notify("notifications/progress", json!({ "progressToken": 1, "_meta": meta(&id) })).await;
+    client
+        .request("tools/call", json!({ "name": "echo", "arguments": {}, "_meta": meta(&id) }))
+        .await
+        .result()
+        .await;
+    client.notify("notifications/cancelled", json!({ "requestId": 1, "_meta": meta(&json!("own")) })).await;
+    backend.until("all has come", |one| one.asked("notifications/cancelled").len() == 1).await;
+    let seen = backend.seen();
+    let answer = seen.iter().find(|one| one.message["id"] == 77).unwrap();
+    assert_eq!(answer.message["result"]["_meta"], meta(&json!("task of docs")));
+    let last = |method: &str| backend.asked(method).last().unwrap().params()["_meta"].clone();
+    assert_eq!(last("notifications/progress"), meta(&json!("task of docs")));
+    assert_eq!(last("tools/call"), meta(&json!("task of docs")));
+    assert_eq!(last("notifications/cancelled"), meta(&json!("own")), "clients have tasks of their own");
 }
 
 #[tokio::test]
 async fn a_virtual_server_knows_by_the_id_whose_task_it_is() {
-    let legacy = json!({ "tools": {}, "tasks": { "list": {}, "cancel": {} } });
+    let legacy = json!({ "tools": {}, "tasks": { "cancel": {}, "requests": { "tools": { "call": {} } } } });
     let newer = json!({ "tools": {}, "extensions": { EXTENSION: {} } });
     let one = LegacyBackend::start("one").tool("echo").capabilities(legacy.clone()).await;
     let two = LegacyBackend::start("two").tool("echo").capabilities(legacy).await;
@@ -125,7 +160,9 @@ async fn a_virtual_server_knows_by_the_id_whose_task_it_is() {
     let (reader, stranger) = (app.reader().await, app.holder("stranger", &[]).await);
     let (mut old, mut foreign) = (app.client("/virtual/all", &reader), app.client("/virtual/all", &stranger));
     let greeting = old.initialize().await;
-    assert!(greeting["capabilities"]["tasks"]["requests"]["tools"]["call"].is_object(), "{greeting}");
+    let offered = json!({ "cancel": {}, "requests": { "tools": { "call": {} } } });
+    assert_eq!(greeting["capabilities"]["tasks"], offered, "what the backends can do");
+    assert_eq!(old.request("tasks/list", json!({})).await.error().await["code"], -32601);
     assert!(greeting["capabilities"]["extensions"].is_null(), "tasks of one era are not those of another");
     foreign.initialize().await;
     let url = format!("{}/virtual/all", app.url);

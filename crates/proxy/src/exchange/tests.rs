@@ -51,13 +51,13 @@ impl World {
 
     async fn begin(&self, call: Call) -> Result<Response<Body>, Error> {
         let (version, session) = (self.version.clone(), Some(self.session.clone()));
-        run(Exchange { call: &call, version, session, renamed: None }).await
+        run(Exchange { session, ..Exchange::at_server(&call, version) }).await
     }
 
     /// Sends a modern client's request.
     async fn ask_modern(&self, who: &Principal, message: &Value) -> Result<Told, Error> {
         let call = stage::call(&self.plane, who, Front::Modern, &message.to_string());
-        let exchange = Exchange { call: &call, version: self.version.clone(), session: None, renamed: None };
+        let exchange = Exchange::at_server(&call, self.version.clone());
         Ok(told(run(exchange).await?).await)
     }
 

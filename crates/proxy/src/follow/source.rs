@@ -8,7 +8,7 @@ use mcp::subscription::Filter;
 use tokio::sync::mpsc;
 
 use crate::forward::Errand;
-use crate::lent;
+use crate::lending;
 use crate::plane::Front;
 use crate::relay::Relay;
 
@@ -33,7 +33,7 @@ impl Source {
     pub(super) fn relay(&self) -> Relay {
         let (errand, may_ask) = (Some(self.errand.clone()), self.front == Front::Legacy);
         let Errand { shared, version, session, .. } = &*self.errand;
-        let lender = lent::of_stream(shared, version, &session.principal);
+        let lender = lending::of_stream(shared, version, &session.principal, Some(&session.path));
         Relay { errand, may_ask, passes_lists: self.passes_lists, lender, ..Relay::untouched() }
     }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use mcp::sse;
 
 use super::MAX_EVENT_BYTES;
-use crate::lent::Lender;
+use crate::lending::Lender;
 use crate::relay::{Passed, Relay};
 use crate::replay::Writing;
 use crate::sessions::Question;

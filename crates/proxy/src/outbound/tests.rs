@@ -9,10 +9,15 @@ use tokio::time::Instant;
 
 use super::decoded::EVENTS_AT_ONCE;
 use super::events::GOES_IN_A_TURN;
+use catalog::endpoint::Era;
+
 use super::*;
 use crate::flights::Flights;
+use crate::lending::lending;
+use crate::opaque::Place;
+use crate::plane::Front;
 use crate::relay::RestoreId;
-use crate::stage::{key, open_reply};
+use crate::stage::{self, key, open_reply};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -197,7 +202,7 @@ async fn a_backend_is_let_go_when_patience_ends() {
     assert_eq!(read.unwrap_or(0), 0, "closed");
     // Without patience it is closed at once.
     let (reply, mut wire) = open_reply().await;
-    drop(Body::passing(Bytes::new(), reply, Hold::default()));
+    drop(Body::passing(Bytes::new(), reply, Hold::default(), None));
     let read = tokio::time::timeout(MINUTE, wire.read(&mut byte)).await.unwrap();
     assert_eq!(read.unwrap_or(0), 0, "closed");
 }
@@ -206,13 +211,63 @@ async fn a_backend_is_let_go_when_patience_ends() {
 async fn a_passing_body_begins_with_what_was_read() {
     let (reply, mut wire) = open_reply().await;
     let flights = Arc::new(Flights::new());
-    let mut body = Body::passing(Bytes::from_static(b"{\"begun\":"), reply, airborne(&flights));
+    let mut body = Body::passing(Bytes::from_static(b"{\"begun\":"), reply, airborne(&flights), None);
     say(&mut wire, "true}").await;
     drop(wire);
     assert_eq!(next(&mut body).await.unwrap(), "{\"begun\":");
     assert!(flights.find(1, b"1").is_some());
     assert_eq!(rest(&mut body).await, "true}");
     assert!(flights.find(1, b"1").is_none());
+}
+
+/// A body that passes, in which cursors of `/a` are sealed.
+fn sealing(begun: &'static str, reply: Reply) -> Body {
+    let mut catalog = catalog::Catalog::default();
+    stage::add_server(&mut catalog, "/a", &["v1"], "http://127.0.0.1:9/mcp", Some(Era::Modern));
+    let plane = stage::plane(&catalog);
+    let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let call = stage::call(&plane, &stage::caller("ann"), Front::Modern, message);
+    let version = call.table.server("/a").unwrap().active().clone();
+    let lending = lending(&call, &version, Era::Modern, false, Place::OWN).unwrap();
+    Body::passing(Bytes::from_static(begun.as_bytes()), reply, Hold::default(), Some(lending.to_lender()))
+}
+
+#[tokio::test]
+async fn what_is_given_at_the_end_of_a_long_body_is_sealed_as_it_passes() {
+    let (reply, mut wire) = open_reply().await;
+    let mut body = sealing(r#"{"result":{"tools":["#, reply);
+    assert_eq!(body.size_hint().exact(), None, "it is not known how long it will be");
+    assert_eq!(next(&mut body).await.unwrap(), r#"{"result":{"tools":["#);
+    let mut length = 0;
+    for _ in 0..100 {
+        let piece = r#"{"nextCursor":"not one"},"#.repeat(400);
+        say(&mut wire, &piece).await;
+        assert_eq!(read(&mut body, piece.len()).await, piece, "nothing waits");
+        length += piece.len();
+    }
+    assert!(length > 900_000);
+    say(&mut wire, r#"7],"nextCursor":"pa"#).await;
+    assert_eq!(read(&mut body, 16).await, r#"7],"nextCursor":"#, "but for the text itself");
+    say(&mut wire, r#"ge-1","x":1}}"#).await;
+    drop(wire);
+    let end = rest(&mut body).await;
+    let sealed = end.strip_suffix(r#","x":1}}"#).unwrap();
+    assert!(sealed.len() > 40 && !sealed.contains("page"), "{sealed}");
+}
+
+#[tokio::test]
+async fn a_text_too_long_to_be_sealed_breaks_the_body() {
+    let (reply, mut wire) = open_reply().await;
+    let mut body = sealing(r#"{"result":{"nextCursor":"#, reply);
+    next(&mut body).await.unwrap();
+    tokio::spawn(async move {
+        let part = "x".repeat(1 << 20);
+        let _ = wire.write_all(b"\"").await;
+        while wire.write_all(part.as_bytes()).await.is_ok() {}
+    });
+    let end = tokio::time::timeout(MINUTE, body.frame()).await.unwrap().unwrap();
+    assert!(matches!(end, Err(backend::Error::TooLarge { .. })), "{end:?}");
+    assert!(next(&mut body).await.is_none());
 }
 
 #[tokio::test]

@@ -280,7 +280,7 @@ fn a_stream_in_which_something_is_sealed_is_the_same_otherwise() {
     stage::add_server(&mut catalog, "/a", &["v1"], "http://127.0.0.1:9/mcp", Some(Era::Legacy));
     let plane = stage::plane(&catalog);
     let version = plane.shared.live.full().server("/a").unwrap().active().clone();
-    let lender = crate::lent::of_stream(&plane.shared, &version, &caller("ann"));
+    let lender = crate::lending::of_stream(&plane.shared, &version, &caller("ann"), None);
     let relay = Relay { lender, ..Relay::untouched() };
     let exact = |raw: &str| String::from_utf8(relay.exact(Event::read(bytes(raw))).into()).unwrap();
     for raw in [

@@ -15,7 +15,7 @@ use routing::version::VersionTarget;
 use crate::admit;
 use crate::error::Error;
 use crate::exchange::{self, Exchange, Renamed};
-use crate::lent;
+use crate::opaque::Place;
 use crate::outbound::Body;
 use crate::params;
 use crate::plane::{Call, Front};
@@ -41,19 +41,24 @@ pub(super) async fn tool(
         params::check(call, marks)?;
     }
     admit::may(&call.table, &call.principal, &target.required_scopes, &tool.needs)?;
-    let renamed = || {
-        let edit = || Edit { at, with: tool.original_json.clone() };
-        (*tool.exposed != *tool.original).then(|| Renamed { edit: edit(), original: tool.original.clone() })
-    };
     let version = &target.backends[tool.backend];
-    let mut answer = send(call, version.clone(), session.clone(), renamed()).await?;
+    let place = Place { endpoint: Some(&target.binding), tool: &tool.exposed };
+    let send = |call, session| {
+        let renamed = || {
+            let edit = Edit { at, with: tool.original_json.clone() };
+            Renamed { edit, original: tool.original.clone() }
+        };
+        let renamed = (*tool.exposed != *tool.original).then(renamed);
+        exchange::run(Exchange { call, version: version.clone(), session, renamed, place })
+    };
+    let mut answer = send(call, session.clone()).await?;
     if answer.status() == StatusCode::BAD_REQUEST
         && call.front == Front::Modern
         && version.era_toward(Era::Modern) == Era::Modern
     {
         answer = match Box::pin(repair::as_read_again(call, version, &tool.original, answer)).await {
             // What was refused did not run.
-            Ok(again) => Box::pin(send(&again, version.clone(), None, renamed())).await?,
+            Ok(again) => Box::pin(send(&again, None)).await?,
             Err(refusal) => refusal,
         };
     }
@@ -70,7 +75,7 @@ pub(super) async fn prompt(
     let owner = target.face(call.front.era()).prompt_owner(&name);
     let owner = owner.ok_or(Error::UnknownName { kind: "prompt", name })?;
     let version = target.backends[owner].clone();
-    let answer = send(call, version, session.clone(), None).await?;
+    let answer = send(call, target, version, session.clone()).await?;
     Ok(resource_owners::watched(call, target, session.as_deref(), owner, answer))
 }
 
@@ -86,7 +91,7 @@ pub(super) async fn read(
         [] => Err(Error::ResourceNotFound(uri)),
         [owner] => {
             let version = target.backends[owner].clone();
-            let answer = send(call, version, session.clone(), None).await?;
+            let answer = send(call, target, version, session.clone()).await?;
             Ok(resource_owners::watched(call, target, session.as_deref(), owner, answer))
         }
         _ => Box::pin(ask_in_order(call, target, session, &owners, uri)).await,
@@ -106,7 +111,7 @@ async fn ask_in_order(
     for &owner in owners {
         let version = target.backends[owner].clone();
         let again = Call { accepts: Accepts { json: true, events: false }, ..call.clone() };
-        let answer = match send(&again, version, session.clone(), None).await {
+        let answer = match send(&again, target, version, session.clone()).await {
             Ok(answer) => answer,
             Err(error) => {
                 failed = failed.or(Some(Err(error)));
@@ -173,7 +178,7 @@ pub(super) async fn complete(
         }
     };
     let version = target.backends[owner].clone();
-    send(call, version, session, None).await
+    send(call, target, version, session).await
 }
 
 /// `resources/subscribe`, an edit of what is listened for where the backend is modern; noted in the session once the backend took it, so that a renewed backend session
@@ -195,7 +200,7 @@ pub(super) async fn subscribe(
         subscribe::check_room(session, &uri)?;
     }
     let key = version.key.clone();
-    let answer = send(call, version, session.clone(), None).await?;
+    let answer = send(call, target, version, session.clone()).await?;
     if let Some(session) = session {
         session.state().subscriptions.insert(uri.into(), key);
     }
@@ -218,31 +223,8 @@ pub(super) async fn unsubscribe(
         Some(session) if version.era_toward(call.front.era()) == Era::Modern => {
             subscribe::edit(call, session, &version).await
         }
-        _ => send(call, version, session, None).await,
+        _ => send(call, target, version, session).await,
     }
-}
-
-/// `tasks/…`: the id says whose the task is.
-pub(super) async fn task(
-    call: &Call,
-    target: &Arc<VirtualTarget>,
-    session: Option<Arc<ClientSession>>,
-) -> Result<Response<Body>, Error> {
-    let front = call.front.era();
-    if !target.has_tasks(front) {
-        return Err(call.unknown_method());
-    }
-    let shown = lent::task_of(call, &target.backends)?;
-    let version = shown.version.clone();
-    if version.era_toward(front) != front {
-        return Err(call.unknown_method());
-    }
-    // What a modern client shows is opened on its way out.
-    let opened = match call.front {
-        Front::Legacy => lent::as_lent(call, &shown, &[])?,
-        Front::Modern => None,
-    };
-    send(opened.as_ref().unwrap_or(call), version, session, None).await
 }
 
 fn named(call: &Call, span: Option<Span>, member: &str) -> Result<(Span, String), Error> {
@@ -252,9 +234,10 @@ fn named(call: &Call, span: Option<Span>, member: &str) -> Result<(Span, String)
 
 async fn send(
     call: &Call,
+    target: &VirtualTarget,
     version: Arc<VersionTarget>,
     session: Option<Arc<ClientSession>>,
-    renamed: Option<Renamed>,
 ) -> Result<Response<Body>, Error> {
-    exchange::run(Exchange { call, version, session, renamed }).await
+    let place = Place { endpoint: Some(&target.binding), tool: "" };
+    exchange::run(Exchange { call, version, session, renamed: None, place }).await
 }

@@ -80,7 +80,7 @@ async fn a_parked_call_holds_nothing_of_its_request() {
     let world = World::new(&backend.url(), Era::Legacy);
     let message = modern("one", "ask", json!({ "message": "Which?", "long": "x".repeat(10_000) }));
     let call = stage::call(&world.plane, &caller("ann"), Front::Modern, &message.to_string());
-    let exchange = Exchange { call: &call, version: world.version.clone(), session: None, renamed: None };
+    let exchange = Exchange::at_server(&call, world.version.clone());
     let asked = run(exchange).await.unwrap().into_body().collect().await.unwrap().to_bytes();
     assert!(String::from_utf8_lossy(&asked).contains("input_required"));
     assert!(call.body.is_unique());
@@ -102,7 +102,7 @@ async fn a_modern_client_that_closes_cancels_what_has_no_answer_yet() {
         Front::Modern,
         &modern(8, "progress", json!({})).to_string(),
     );
-    let exchange = Exchange { call: &call, version: world.version.clone(), session: None, renamed: None };
+    let exchange = Exchange::at_server(&call, world.version.clone());
     let mut body = run(exchange).await.unwrap().into_body();
     let mut seen = String::new();
     while !seen.contains("\"id\":8") {
@@ -240,7 +240,7 @@ async fn a_renamed_tool_is_renamed_in_body_and_header() {
         let edit = Edit { at, with: Bytes::from_static(b"\"echo\"") };
         let renamed = Some(Renamed { edit, original: "echo".into() });
         let session = (front == Front::Legacy).then(|| world.session.clone());
-        let exchange = Exchange { call: &call, version: world.version.clone(), session, renamed };
+        let exchange = Exchange { session, renamed, ..Exchange::at_server(&call, world.version.clone()) };
         let answer = told(run(exchange).await.unwrap()).await;
         assert_eq!(answer.echoed()["arguments"], json!({ "name": "alias" }), "{front:?}");
         let seen = backend.calls().pop().unwrap();

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::lent::{as_lent, shown};
 use crate::stage::{self, caller};
 
 /// `/a` with v1 active and v2 beside it.
@@ -21,8 +22,8 @@ fn version(plane: &crate::plane::Plane, label: &str) -> Arc<VersionTarget> {
 /// What the client of `subject` is told by a version.
 fn told(plane: &crate::plane::Plane, subject: &str, label: &str, loan: Loan, answer: &str) -> String {
     let (call, version) = (call(plane, subject, "tools/call", json!({})), version(plane, label));
-    let gives = Gives { loan: Some(loan), tasks: true };
-    let lending = Lending { call: &call, version: &version, gives };
+    let gives = Gives { loan: Some(loan), tasks: Some(Tasks::Told) };
+    let lending = Lending { call: &call, version: &version, place: Place::OWN, gives };
     let sealed = lending.sealed(Bytes::copy_from_slice(answer.as_bytes()));
     assert_eq!(lending.to_lender().sealed(Bytes::from_static(b"{}")), "{}");
     String::from_utf8(sealed.to_vec()).unwrap()
@@ -71,7 +72,8 @@ fn it_is_of_one_caller_one_list_and_one_purpose() {
     let sealed = told(&plane, "ann", "v2", Loan::Cursor(Method::ToolsList), answer);
     let cursor = serde_json::from_str::<Value>(&sealed).unwrap()["result"]["nextCursor"].take();
     let shows = |subject: &str, method: &str, params: &Value| {
-        shown(&call(&plane, subject, method, params.clone()), "/a", false).map(|shown| shown.unwrap().version)
+        shown(&call(&plane, subject, method, params.clone()), "/a", "/a", false)
+            .map(|shown| shown.unwrap().version)
     };
     let params = json!({ "cursor": cursor });
     assert_eq!(shows("ann", "tools/list", &params).unwrap().key, version(&plane, "v2").key);
@@ -79,10 +81,13 @@ fn it_is_of_one_caller_one_list_and_one_purpose() {
     assert!(shows("ann", "prompts/list", &params).is_err());
     assert!(shows("ann", "tools/call", &json!({ "requestState": cursor })).is_err());
     assert!(shows("ann", "tools/list", &json!({ "cursor": "n" })).is_err());
-    assert!(shown(&call(&plane, "ann", "tools/list", params), "/b", false).is_err());
+    assert!(shown(&call(&plane, "ann", "tools/list", params), "/b", "/b", false).is_err());
     let nothing = [("tools/list", json!({ "requestState": "x" })), ("tools/call", json!({ "cursor": "x" }))];
     for (method, params) in nothing {
-        assert!(shown(&call(&plane, "ann", method, params), "/a", false).unwrap().is_none(), "{method}");
+        assert!(
+            shown(&call(&plane, "ann", method, params), "/a", "/a", false).unwrap().is_none(),
+            "{method}"
+        );
     }
 }
 
@@ -98,7 +103,7 @@ proptest! {
         let sealed = state_of(&told(&plane, "ann", "v2", Loan::State, &answer.to_string()));
         let params = json!({ "name": "echo", "requestState": sealed });
         let again = call(&plane, "ann", "tools/call", params);
-        let found = shown(&again, "/a", false).unwrap().unwrap();
+        let found = shown(&again, "/a", "/a", false).unwrap().unwrap();
         prop_assert_eq!(&found.version.key, &version(&plane, "v2").key);
         let lent = as_lent(&again, &found, &[]).unwrap().unwrap();
         let raw = lent.outline.request_state.unwrap().of(&lent.body);
@@ -110,7 +115,7 @@ proptest! {
         changed.replace_range(at..=at, &with);
         if Some(&*changed) != sealed.as_str() {
             let params = json!({ "name": "echo", "requestState": changed });
-            prop_assert!(shown(&call(&plane, "ann", "tools/call", params), "/a", false).is_err());
+            prop_assert!(shown(&call(&plane, "ann", "tools/call", params), "/a", "/a", false).is_err());
         }
     }
 }
