@@ -51,7 +51,13 @@ pub(crate) fn likeliest_first(
     owners
 }
 
-/// Has the resources remembered that an answer of `owner` names, where it matters who named them.
+/// Says whether it matters which resources `owner` names: others may have them, too.
+pub(crate) fn matters(target: &VirtualTarget, front: Era, owner: usize) -> bool {
+    let with_resources = &target.face(front).with_resources;
+    with_resources.len() > 1 && with_resources.contains(&owner)
+}
+
+/// Has the resources remembered that an answer of `owner` names.
 pub(crate) fn watched(
     call: &Call,
     target: &Arc<VirtualTarget>,
@@ -60,11 +66,13 @@ pub(crate) fn watched(
     answer: Response<Body>,
 ) -> Response<Body> {
     let front = call.front.era();
-    let with_resources = &target.face(front).with_resources;
-    if with_resources.len() < 2 || !with_resources.contains(&owner) || answer.body().holds_no(b"\"uri\"") {
+    if answer.body().holds_no(b"\"uri\"") {
         return answer;
     }
     let Some(client) = seen::client(target, &call.principal, session) else { return answer };
     let watch = Watch::new(&call.plane.shared, client, target, front, &target.backends[owner].key);
     answer.map(|body| body.watched(watch))
 }
+
+#[cfg(test)]
+mod tests;

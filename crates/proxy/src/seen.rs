@@ -20,7 +20,8 @@ use tokio::time::Instant;
 
 use crate::sessions::ClientSession;
 
-/// Resources remembered for one client; the one named longest ago goes first. A conversation is about fewer.
+/// Resources remembered for one client; the one named longest ago goes first. A conversation is about fewer. No more of one
+/// answer are looked at.
 const MOST_URIS: usize = 128;
 
 /// Bytes of their URIs, which may be 2 KiB each and are seldom a hundred bytes.

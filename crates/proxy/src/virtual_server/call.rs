@@ -51,7 +51,9 @@ pub(super) async fn tool(
         let renamed = (*tool.exposed != *tool.original).then(renamed);
         exchange::run(Exchange { call, version: version.clone(), session, renamed, place })
     };
-    let mut answer = send(call, session.clone()).await?;
+    let matters = resource_owners::matters(target, call.front.era(), tool.backend);
+    let named_in = session.as_ref().filter(|_| matters).cloned();
+    let mut answer = send(call, session).await?;
     if answer.status() == StatusCode::BAD_REQUEST
         && call.front == Front::Modern
         && version.era_toward(Era::Modern) == Era::Modern
@@ -62,7 +64,10 @@ pub(super) async fn tool(
             Err(refusal) => refusal,
         };
     }
-    Ok(resource_owners::watched(call, target, session.as_deref(), tool.backend, answer))
+    Ok(match matters {
+        true => resource_owners::watched(call, target, named_in.as_deref(), tool.backend, answer),
+        false => answer,
+    })
 }
 
 /// `prompts/get`.
@@ -74,9 +79,7 @@ pub(super) async fn prompt(
     let (_, name) = named(call, call.outline.name, "name")?;
     let owner = target.face(call.front.era()).prompt_owner(&name);
     let owner = owner.ok_or(Error::UnknownName { kind: "prompt", name })?;
-    let version = target.backends[owner].clone();
-    let answer = send(call, target, version, session.clone()).await?;
-    Ok(resource_owners::watched(call, target, session.as_deref(), owner, answer))
+    send_watched(call, target, owner, session).await
 }
 
 /// `resources/read`: from its owner, else from each backend that may have it in turn.
@@ -89,11 +92,7 @@ pub(super) async fn read(
     let owners = resource_owners::find(call, target, session.as_deref(), &uri);
     match owners[..] {
         [] => Err(Error::ResourceNotFound(uri)),
-        [owner] => {
-            let version = target.backends[owner].clone();
-            let answer = send(call, target, version, session.clone()).await?;
-            Ok(resource_owners::watched(call, target, session.as_deref(), owner, answer))
-        }
+        [owner] => send_watched(call, target, owner, session).await,
         _ => Box::pin(ask_in_order(call, target, session, &owners, uri)).await,
     }
 }
@@ -240,4 +239,21 @@ async fn send(
 ) -> Result<Response<Body>, Error> {
     let place = Place { endpoint: Some(&target.binding), tool: "" };
     exchange::run(Exchange { call, version, session, renamed: None, place }).await
+}
+
+/// Sends to one of the backends, and has the resources remembered that its answer names where that matters.
+async fn send_watched(
+    call: &Call,
+    target: &Arc<VirtualTarget>,
+    owner: usize,
+    session: Option<Arc<ClientSession>>,
+) -> Result<Response<Body>, Error> {
+    let version = target.backends[owner].clone();
+    let matters = resource_owners::matters(target, call.front.era(), owner);
+    let named_in = session.as_ref().filter(|_| matters).cloned();
+    let answer = send(call, target, version, session).await?;
+    Ok(match matters {
+        true => resource_owners::watched(call, target, named_in.as_deref(), owner, answer),
+        false => answer,
+    })
 }
