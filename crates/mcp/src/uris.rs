@@ -9,15 +9,15 @@ pub const MAX_URI_BYTES: usize = 2048;
 /// escaped, so these bytes are a string of their own.
 const KEY: &[u8] = br#""uri""#;
 
-/// Longest piece that is kept until more has come: key, blanks, colon and the URI.
-const MAX_KEPT_BYTES: usize = MAX_URI_BYTES + 64;
+/// Most blanks before and behind the colon; those who indent write one.
+const MAX_BLANKS: usize = 24;
 
 /// Finds the values of members `"uri"` in JSON, or in events with JSON in them, that comes in pieces.
 ///
 /// It finds members at any depth and does not check the JSON.
 #[derive(Debug, Default)]
 pub struct Scan {
-    /// The end of what came, where a member may have begun in it.
+    /// The end of what came, where a member may have begun in it: no longer than the longest member that is looked at.
     kept: Vec<u8>,
 }
 
@@ -51,8 +51,7 @@ fn look(bytes: &[u8], found: &mut impl FnMut(&str)) -> usize {
                 at = after + raw.len();
             }
             Value::Other => at = after,
-            Value::Unfinished if bytes.len() - begin <= MAX_KEPT_BYTES => return begin,
-            Value::Unfinished => at = after,
+            Value::Unfinished => return begin,
         }
     }
     // The key itself may be cut in two.
@@ -70,7 +69,8 @@ enum Value<'a> {
 
 /// Reads what stands behind the key.
 fn value(bytes: &[u8]) -> Value<'_> {
-    let blank = |bytes: &[u8]| bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let blank =
+        |bytes: &[u8]| bytes.iter().take(MAX_BLANKS).take_while(|byte| byte.is_ascii_whitespace()).count();
     let colon = blank(bytes);
     match bytes.get(colon) {
         None => return Value::Unfinished,
