@@ -13,6 +13,7 @@ use crate::plane::Front;
 use crate::stage::{self, caller};
 
 mod streams;
+mod tasks;
 
 /// A virtual server `dev` of what these servers offer, and what its clients do.
 struct World {
