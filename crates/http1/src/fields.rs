@@ -8,6 +8,9 @@ use memchr::{memchr, memmem};
 /// Most headers of a head.
 pub(crate) const MAX_HEADERS: usize = 128;
 
+/// Said of a head with more; clients are told so by another status than of other faults.
+pub(crate) const TOO_MANY: &str = "the head has too many headers";
+
 /// Room for the headers that messages usually have.
 const USUAL_HEADERS: usize = 12;
 
@@ -80,7 +83,7 @@ impl Fields {
                 break;
             }
             if fields.headers.len() >= MAX_HEADERS {
-                return Err("the head has too many headers");
+                return Err(TOO_MANY);
             }
             // Names are short: a library's search costs more than the steps it saves.
             let colon = line.iter().position(|byte| *byte == b':').ok_or("a header has no colon")?;

@@ -13,3 +13,4 @@ pub mod fuzzing;
 mod outgoing;
 mod request;
 pub mod server;
+pub mod wire;

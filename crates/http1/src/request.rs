@@ -7,7 +7,7 @@ use http::header::{EXPECT, HOST};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, StatusCode, Uri, Version};
 
-use crate::fields::{Ending, Fields, Lines};
+use crate::fields::{Ending, Fields, Lines, TOO_MANY};
 use crate::framing::Framing;
 
 /// Most bytes of a head.
@@ -59,7 +59,11 @@ fn parse(head: &Bytes) -> Result<Head, Refused> {
     let (method, target, version) = request_line(line)?;
     let uri = Uri::from_maybe_shared(head.slice_ref(target));
     let uri = uri.map_err(|_| bad("the target of the request is no proper URI"))?;
-    let fields = Fields::read(head, rest, Lines::Strict).map_err(bad)?;
+    let fields = Fields::read(head, rest, Lines::Strict).map_err(|reason| match reason {
+        // Source: RFC 6585, section 5.
+        TOO_MANY => Refused(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, reason),
+        _ => bad(reason),
+    })?;
     let Fields { headers, length, chunked, keeps_alive } = fields;
     let is_new = version == Version::HTTP_11;
     let hosts = headers.get_all(HOST).iter().take(2).count();

@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Request, Response, StatusCode};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, Sleep};
 
 use crate::body::Body;
@@ -20,6 +20,7 @@ use crate::feed::Feed;
 use crate::framing::Framing;
 use crate::outgoing::{Asked, Delimited, Outgoing};
 use crate::request::{Head, Reader, Refused};
+use crate::wire::Wire;
 
 /// How much is read at a time at first: more than most requests.
 const READ_BYTES: usize = 8 * 1024;
@@ -29,6 +30,9 @@ const MAX_READ_BYTES: usize = 128 * 1024;
 
 /// Most bytes that are read ahead of what is being served; a client that sends more waits.
 const MAX_AHEAD_BYTES: usize = 64 * 1024;
+
+/// How often a client that has sent so much is looked at: its closing cannot be read before what it sent.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// How long, how silently, and how much a client may go on sending what nobody will read. Were its connection closed
 /// at once, the system would throw away what of the answer is still on its way.
@@ -72,6 +76,8 @@ struct Connection<IO> {
     outgoing: Outgoing,
     /// What of the last request's body nobody read.
     unread: Framing,
+    /// When the client is looked at next, where nothing more is read of it for now.
+    look: Option<Pin<Box<Sleep>>>,
 }
 
 /// What comes next on a connection.
@@ -99,14 +105,14 @@ pub async fn serve<IO, S, F, B>(
     service: S,
 ) -> Result<(), Error>
 where
-    IO: AsyncRead + AsyncWrite + Unpin,
+    IO: Wire,
     S: Fn(Request<Body>) -> F,
     F: Future<Output = Response<B>>,
     B: http_body::Body<Data = Bytes, Error: std::fmt::Display>,
 {
     let (outgoing, unread) = (Outgoing::default(), Framing::Done);
     let (read_bytes, is_large) = (READ_BYTES, false);
-    let mut connection = Connection { io, buffer: begun, read_bytes, is_large, outgoing, unread };
+    let mut connection = Connection { io, buffer: begun, read_bytes, is_large, outgoing, unread, look: None };
     let mut closing = Closing { signal: pin!(closing), is_set: false };
     let mut timer = pin!(tokio::time::sleep(patience.first_head));
     let mut reader = Reader::default();
@@ -137,7 +143,7 @@ where
     }
 }
 
-impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
+impl<IO: Wire> Connection<IO> {
     /// Waits for a request.
     fn poll_next<C: Future<Output = ()>>(
         &mut self,
@@ -235,11 +241,23 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Connection<IO> {
     /// Reads what the client sends while its request is served. It closing is an error.
     fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         if self.buffer.len() >= MAX_AHEAD_BYTES {
-            return Poll::Pending;
+            return self.poll_closed(cx);
         }
         match ready!(self.poll_fill(cx))? {
             0 => Poll::Ready(Err(Error::Gone)),
             _ => Poll::Ready(Ok(())),
+        }
+    }
+
+    /// Looks now and then whether a client closed of which nothing more is read.
+    fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        let look = self.look.get_or_insert_with(|| Box::pin(tokio::time::sleep(LOOK_EVERY)));
+        loop {
+            ready!(look.as_mut().poll(cx));
+            if self.io.is_closed() {
+                return Poll::Ready(Err(Error::Gone));
+            }
+            look.as_mut().reset(Instant::now() + LOOK_EVERY);
         }
     }
 

@@ -8,6 +8,12 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::*;
 
+impl Wire for DuplexStream {
+    fn is_closed(&self) -> bool {
+        false
+    }
+}
+
 const PATIENCE: Patience =
     Patience { first_head: Duration::from_secs(30), next_head: Duration::from_secs(60) };
 
@@ -242,6 +248,34 @@ fn who_closes_is_no_longer_worked_for() {
         drop(client);
         assert!(matches!(ended.await.unwrap(), Err(Error::Gone)));
         assert!(is_dropped.get());
+    });
+}
+
+#[test]
+fn who_closes_behind_more_than_is_read_is_noticed() {
+    run(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = tokio::net::TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (server, _) = listener.accept().await.unwrap();
+        let (begun, has_begun) = oneshot::channel();
+        let begun = RefCell::new(Some(begun));
+        let service = move |_: Request<Body>| {
+            let begun = begun.borrow_mut().take();
+            async move {
+                let _ = begun.expect("one request").send(());
+                std::future::pending::<Response<Full<Bytes>>>().await
+            }
+        };
+        let closing = std::future::pending::<()>();
+        let serving = serve(server, BytesMut::new(), PATIENCE, closing, service);
+        let ended = tokio::task::spawn_local(serving);
+        let more = post("/", &"x".repeat(MAX_AHEAD_BYTES / 2)).repeat(3);
+        client.write_all(format!("{}{more}", post("/", "")).as_bytes()).await.unwrap();
+        has_begun.await.unwrap();
+        tokio::time::sleep(LOOK_EVERY * 3).await;
+        assert!(!ended.is_finished());
+        drop(client);
+        assert!(matches!(ended.await.unwrap(), Err(Error::Gone)));
     });
 }
 
