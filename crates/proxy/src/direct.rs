@@ -146,7 +146,7 @@ async fn legacy(call: &Call, choice: &Choice) -> Result<Response<Body>, Error> {
 }
 
 /// Enters a request among those under way in its backend session, and gives its message the id it has
-/// there; a cancellation gets the id of the request it means.
+/// there; a cancellation gets the id of the request it means, and keeps it from others until it was sent.
 fn in_session(call: &Call, session: u64, version: &VersionTarget, body: Bytes) -> (Bytes, Option<Airborne>) {
     let flights = &call.plane.shared.flights;
     match (call.outline.kind, call.outline.id) {
@@ -159,7 +159,8 @@ fn in_session(call: &Call, session: u64, version: &VersionTarget, body: Bytes) -
             (body, Some(airborne))
         }
         (Kind::Notification, _) if call.outline.method == Method::Cancelled => {
-            (crate::cancel::with_upstream_id(call, session, body).1, None)
+            let (cancellation, body) = crate::cancel::with_upstream_id(call, session, body);
+            (body, cancellation.map(|cancellation| cancellation.held))
         }
         _ => (body, None),
     }

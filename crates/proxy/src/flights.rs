@@ -3,7 +3,7 @@
 //! A backend tells the answers of one session apart by id, but clients reuse ids (some always send 1). The
 //! first request of an id keeps it; one that comes while the first still runs gets an id of ours.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map};
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,9 +27,21 @@ pub(crate) struct Flights {
 }
 
 /// By session and raw id. The hasher is quick and keyed at random, which is enough for a map of so few.
-type Shard = HashMap<Box<[u8]>, Flight, DefaultHashBuilder>;
+type Shard = HashMap<Box<[u8]>, Entry, DefaultHashBuilder>;
 
 /// One request under way.
+struct Entry {
+    flight: Flight,
+    /// The client's id, where that is not the one there: session and raw id.
+    asked_as: Option<Box<[u8]>>,
+    /// Its client cancelled it; a second cancellation of the same id means another.
+    is_cancelled: bool,
+    /// The request itself, and its cancellation until the backend has it. As long as one of them is on its way no
+    /// other request gets the id, which the cancellation could hit.
+    holders: u32,
+}
+
+/// What is known of a request under way.
 #[derive(Clone)]
 pub(crate) struct Flight {
     /// The version that answers it.
@@ -38,11 +50,9 @@ pub(crate) struct Flight {
     pub(crate) own_id: Option<Bytes>,
     /// Ends it, where its backend knows no cancellation but a closed connection.
     pub(crate) stop: Option<Arc<Notify>>,
-    /// The client's id, where that is not the one there: session and raw id.
-    asked_as: Option<Box<[u8]>>,
 }
 
-/// Ends a flight when dropped.
+/// Holds the place of a request: as the request itself, or as its cancellation.
 pub(crate) struct Airborne {
     flights: Arc<Flights>,
     slot: Box<[u8]>,
@@ -82,13 +92,9 @@ impl Flights {
         let (mut own_id, mut asked_as) = (None, None);
         loop {
             let mut shard = self.shard(&slot);
-            if let std::collections::hash_map::Entry::Vacant(entry) = shard.entry(slot.clone()) {
-                entry.insert(Flight {
-                    key: key.clone(),
-                    own_id: own_id.clone(),
-                    stop: stop.clone(),
-                    asked_as,
-                });
+            if let hash_map::Entry::Vacant(entry) = shard.entry(slot.clone()) {
+                let flight = Flight { key: key.clone(), own_id: own_id.clone(), stop: stop.clone() };
+                entry.insert(Entry { flight, asked_as, is_cancelled: false, holders: 1 });
                 drop(shard);
                 return Airborne { flights: self.clone(), slot, own_id, stop };
             }
@@ -100,21 +106,43 @@ impl Flights {
         }
     }
 
-    /// Finds the request a client means by an id of its own: of several, the oldest.
-    pub(crate) fn find(&self, session: u64, id: &[u8]) -> Option<Flight> {
+    /// Cancels the request a client means by an id of its own: of several, the oldest that is not cancelled yet. What
+    /// is returned beside it is to be kept until the backend has the cancellation.
+    pub(crate) fn cancel(self: &Arc<Self>, session: u64, id: &[u8]) -> Option<(Flight, Airborne)> {
         let slot = slot(session, id);
-        let under_its_own = self.shard(&slot).get(&slot).cloned();
-        under_its_own.or_else(|| self.find_renamed(&slot))
+        self.cancel_at(slot.clone()).or_else(|| self.cancel_at(self.oldest_renamed(&slot)?))
+    }
+
+    fn cancel_at(self: &Arc<Self>, slot: Box<[u8]>) -> Option<(Flight, Airborne)> {
+        let mut shard = self.shard(&slot);
+        let entry = shard.get_mut(&slot).filter(|entry| !entry.is_cancelled)?;
+        entry.is_cancelled = true;
+        entry.holders += 1;
+        let flight = entry.flight.clone();
+        drop(shard);
+        Some((flight, Airborne { flights: self.clone(), slot, own_id: None, stop: None }))
     }
 
     /// Looks through all that run; only cancellations come here, and hardly any of those.
-    fn find_renamed(&self, slot: &[u8]) -> Option<Flight> {
+    fn oldest_renamed(&self, asked_as: &[u8]) -> Option<Box<[u8]>> {
         let renamed = self.shards.iter().flat_map(|shard| {
             let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            let meant = shard.values().filter(|flight| flight.asked_as.as_deref() == Some(slot));
-            meant.cloned().collect::<Vec<_>>()
+            let is_meant = |entry: &Entry| !entry.is_cancelled && entry.asked_as.as_deref() == Some(asked_as);
+            let meant = shard.iter().filter(|(_, entry)| is_meant(entry));
+            meant.map(|(slot, _)| slot.clone()).collect::<Vec<_>>()
         });
-        renamed.min_by(|one, other| one.own_id.cmp(&other.own_id))
+        // The session is the same, and ids of ours only grow.
+        renamed.min()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn find(&self, session: u64, id: &[u8]) -> Option<Flight> {
+        let slot = slot(session, id);
+        let under_its_own = self.shard(&slot).get(&slot).map(|entry| entry.flight.clone());
+        under_its_own.or_else(|| {
+            let renamed = self.oldest_renamed(&slot)?;
+            self.shard(&renamed).get(&renamed).map(|entry| entry.flight.clone())
+        })
     }
 
     fn shard(&self, slot: &[u8]) -> MutexGuard<'_, Shard> {
@@ -125,7 +153,13 @@ impl Flights {
 
 impl Drop for Airborne {
     fn drop(&mut self) {
-        self.flights.shard(&self.slot).remove(&self.slot);
+        let mut shard = self.flights.shard(&self.slot);
+        if let hash_map::Entry::Occupied(mut entry) = shard.entry(std::mem::take(&mut self.slot)) {
+            entry.get_mut().holders -= 1;
+            if entry.get().holders == 0 {
+                entry.remove();
+            }
+        }
     }
 }
 

@@ -235,9 +235,17 @@ impl Errand {
 
     /// Posts a notification or an answer in the background; its own answer is of no interest.
     pub(crate) fn post_aside(self: Arc<Self>, body: Bytes) {
+        self.post_holding(body, None);
+    }
+
+    /// The same, of what `held` must live for until the backend has it.
+    pub(crate) fn post_holding(self: Arc<Self>, body: Bytes, held: Option<Airborne>) {
         let slot = self.session.slot(&self.version.key);
         let Some(open) = slot.current() else { return };
-        spawn_if_running(async move { self.tell(&open, body).await });
+        spawn_if_running(async move {
+            self.tell(&open, body).await;
+            drop(held);
+        });
     }
 
     /// Posts a message that calls after it must find taken, be the session open or just being opened. Goes on to its

@@ -59,7 +59,7 @@ impl Hold {
     /// The call ends here: its backend is told where that is a cancellation.
     pub(crate) fn cancel(&mut self) {
         if let Some((errand, upstream_id)) = self.cancels.take() {
-            cancel::tell(errand, &upstream_id);
+            cancel::tell(errand, &upstream_id, self.airborne.take());
         }
         self.complete();
     }

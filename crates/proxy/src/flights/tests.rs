@@ -47,3 +47,32 @@ fn of_several_with_one_id_the_oldest_is_meant() {
     drop(third);
     assert_eq!(meant(), None);
 }
+
+#[test]
+fn each_cancellation_means_a_request_of_its_own() {
+    let flights = Arc::new(Flights::new());
+    let first = flights.begin(1, b"1", &key());
+    let (second, third) = (flights.begin(1, b"1", &key()), flights.begin(1, b"1", &key()));
+    let mut held = Vec::new();
+    for expected in [&first, &second, &third] {
+        let (meant, cancellation) = flights.cancel(1, b"1").expect("one is left");
+        assert_eq!(meant.own_id, expected.own_id);
+        held.push(cancellation);
+    }
+    assert!(flights.cancel(1, b"1").is_none(), "all are cancelled");
+    assert!(flights.cancel(2, b"1").is_none());
+}
+
+#[test]
+fn an_id_is_taken_until_its_cancellation_was_sent() {
+    let flights = Arc::new(Flights::new());
+    let first = flights.begin(1, b"1", &key());
+    let (_, cancellation) = flights.cancel(1, b"1").expect("it runs");
+    drop(first);
+    let second = flights.begin(1, b"1", &key());
+    assert_ne!(second.own_id, None, "or the cancellation could hit it");
+    let (meant, _) = flights.cancel(1, b"1").expect("the second runs");
+    assert_eq!(meant.own_id, second.own_id);
+    drop(cancellation);
+    assert_eq!(flights.begin(1, b"1", &key()).own_id, None, "free again");
+}

@@ -9,9 +9,8 @@ use mcp::message::text;
 use mcp::method::Method;
 use mcp::rewrite::{Edit, splice};
 
-use crate::cancel;
+use crate::cancel::{self, Cancellation};
 use crate::error::Error;
-use crate::flights::Flight;
 use crate::forward::{Errand, TAKE_UP_TIME};
 use crate::outbound::Body;
 use crate::plane::Call;
@@ -44,15 +43,13 @@ pub(crate) fn answered(call: &Call, session: &Arc<ClientSession>) -> Response<Bo
 pub(crate) fn notified(call: &Call, session: &Arc<ClientSession>) -> Response<Body> {
     match call.outline.method {
         Method::Cancelled => {
-            let (flight, body) = cancel::with_upstream_id(call, session.number, call.body.clone());
-            match flight {
-                Some(Flight { stop: Some(stop), .. }) => stop.notify_one(),
-                Some(flight) => {
-                    if let Some(errand) = errand(call, session, &flight.key) {
-                        errand.post_aside(body);
-                    }
+            let (cancellation, body) = cancel::with_upstream_id(call, session.number, call.body.clone());
+            if let Some(Cancellation { flight, held }) = cancellation {
+                if let Some(stop) = flight.stop {
+                    stop.notify_one();
+                } else if let Some(errand) = errand(call, session, &flight.key) {
+                    errand.post_holding(body, Some(held));
                 }
-                None => {}
             }
         }
         Method::Progress => {
