@@ -77,6 +77,23 @@ async fn a_body_beyond_the_limit_is_refused_and_the_gateway_goes_on() {
 }
 
 #[tokio::test]
+async fn a_body_that_says_it_is_too_long_is_refused_before_it_comes() {
+    let app = App::start().await;
+    let mut stream = TcpStream::connect(app.authority()).unwrap();
+    stream.set_read_timeout(Some(crate::app::PATIENCE)).unwrap();
+    let token = app.admin().token.unwrap();
+    let head = format!(
+        "POST /api/servers/register HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/json\r\nContent-Length: 10000000\r\n\r\n",
+        app.authority()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut begun = [0; 12];
+    stream.read_exact(&mut begun).unwrap();
+    assert_eq!(String::from_utf8_lossy(&begun), "HTTP/1.1 413");
+}
+
+#[tokio::test]
 async fn nonsense_on_the_wire_ends_its_connection_only() {
     let app = App::start().await;
     let long = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(200_000));

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use axum::body::HttpBody;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use bytes::Bytes;
@@ -298,6 +299,14 @@ pub(crate) async fn body_within<S: Send + Sync>(
     request: Request,
     state: &S,
 ) -> Result<Bytes, Problem> {
+    let too_long = || {
+        let detail = format!("the body is longer than {} bytes", super::MAX_BODY_BYTES);
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+    };
+    // Whoever says how much will come is not let send it first.
+    if request.body().size_hint().lower() > super::MAX_BODY_BYTES as u64 {
+        return Err(too_long());
+    }
     let Ok(read) = tokio::time::timeout(deadline, Bytes::from_request(request, state)).await else {
         let detail = format!("the body did not arrive within {} s", deadline.as_secs());
         // What is left of the body will not be read, so the connection is of no more use.
@@ -307,8 +316,7 @@ pub(crate) async fn body_within<S: Send + Sync>(
     };
     read.map_err(|rejection| match rejection {
         BytesRejection::FailedToBufferBody(inner) if inner.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-            let detail = format!("the body is longer than {} bytes", super::MAX_BODY_BYTES);
-            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+            too_long()
         }
         _ => Problem::new(StatusCode::BAD_REQUEST, "the body could not be read to its end"),
     })
