@@ -17,7 +17,7 @@ use mcp::rewrite::{Edit, splice};
 use mcp::sse;
 
 use crate::error::Error;
-use crate::forward::Back;
+use crate::forward::{Back, Errand};
 use crate::hold::Hold;
 use crate::lending::Lending;
 use crate::outbound::{Body, MAX_EVENT_BYTES};
@@ -313,12 +313,16 @@ async fn events(back: Back, mut expected: Expected<'_>) -> Result<Response<Body>
     }))
 }
 
-/// Begins to keep the stream of a legacy client's call, and says whether it begins with a primer. Other streams are
-/// not ours to keep: on server paths the backend's own ids pass through, and 2026-07-28 has none.
+/// Begins to keep the stream of a legacy client's call. Other streams are not ours to keep: on server paths of one era
+/// the backend's own ids pass through, and 2026-07-28 has none.
 fn kept(relay: &Relay) -> Option<(Writing, bool)> {
-    let errand = relay.errand.as_ref().filter(|_| matches!(relay.dress, Dress::Same))?;
+    Some(keep(relay.errand.as_ref().filter(|_| matches!(relay.dress, Dress::Same))?))
+}
+
+/// Begins to keep the stream of a call, and says whether it begins with a primer.
+pub(crate) fn keep(errand: &Errand) -> (Writing, bool) {
     let sealed = &errand.session.sealed;
-    Some((errand.shared.replays.begin(&sealed.id), sealed.revision >= Revision::V2025_11_25))
+    (errand.shared.replays.begin(&sealed.id), sealed.revision >= Revision::V2025_11_25)
 }
 
 /// What is said where a stream ends without an answer.

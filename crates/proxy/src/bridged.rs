@@ -14,19 +14,18 @@ use mcp::headers::SESSION_ID;
 use mcp::message::{Kind, members, quote, text};
 use mcp::method::Method;
 use routing::version::VersionTarget;
-use tokio::sync::mpsc;
 
-use crate::answer;
 use crate::choice::Choice;
 use crate::error::Error;
 use crate::exchange::{self, Exchange};
-use crate::follow::{self, Listener, Ready};
+use crate::follow::{self, Ready};
+use crate::get_stream::{self, Owner};
 use crate::inbound;
 use crate::lent;
 use crate::opaque::DirectSession;
 use crate::outbound::Body;
 use crate::params;
-use crate::plane::{Call, Front, Plane};
+use crate::plane::{Call, Plane};
 use crate::reply;
 use crate::sessions::ClientSession;
 use crate::virtual_server::aside;
@@ -34,9 +33,6 @@ use crate::{subscribe, subscriptions};
 
 /// How long a modern client may keep what a legacy backend said of itself.
 const DISCOVER_TTL_MS: u32 = 60_000;
-
-/// Events that wait for a slow client; later ones are dropped, as on any stream that nobody reads.
-const QUEUE: usize = 256;
 
 /// Answers a modern client's request to a legacy backend.
 pub(crate) async fn modern(call: &Call, version: &Arc<VersionTarget>) -> Result<Response<Body>, Error> {
@@ -82,7 +78,7 @@ pub(crate) async fn legacy(call: &Call, choice: &Choice) -> Result<Response<Body
     }
 }
 
-/// Opens the GET stream of a session of ours, fed from a listen stream of the backend.
+/// Opens the GET stream of a session of ours, fed from a listen stream of the backend, or goes on with a stream.
 pub(crate) async fn listen(
     plane: &Plane,
     headers: &HeaderMap,
@@ -90,14 +86,11 @@ pub(crate) async fn listen(
     principal: &Principal,
 ) -> Result<Response<Body>, Error> {
     let session = session(plane, headers, choice, principal).await?;
-    let (sender, receiver) = mpsc::channel(QUEUE);
-    session.state().stream = Some(sender);
     let version = &choice.version;
-    let closing = plane.shared.while_allowed(principal, version.key.path.as_str(), Some(version));
-    let listener = Listener { plane: plane.clone(), session, front: Front::Legacy };
-    let following = follow::version(listener, version.clone(), Era::Modern, Ready::default());
-    let following = tokio::spawn(following).abort_handle();
-    Ok(answer::stream(Body::merged(receiver, vec![following], closing)))
+    let owner = Owner { session, principal, path: version.key.path.as_str(), version: Some(version) };
+    get_stream::open(plane, headers, owner, |listener| {
+        follow::version(listener, version.clone(), Era::Modern, Ready::default())
+    })
 }
 
 /// Ends a session of ours.

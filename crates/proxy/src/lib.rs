@@ -16,6 +16,7 @@ mod exchange;
 mod flights;
 mod follow;
 mod forward;
+mod get_stream;
 mod hold;
 mod inbound;
 mod kept;

@@ -19,6 +19,7 @@ use crate::forward::{self, Back, Errand};
 use crate::hold::Hold;
 use crate::outbound::{Body, MAX_EVENT_BYTES};
 use crate::relay::{Dress, Passed, Relay, RestoreId, asked_id};
+use crate::replay::Writing;
 use crate::reply;
 use crate::sessions::{Answer, Asked};
 
@@ -86,29 +87,70 @@ async fn begin(round: Round, start: Start, expected: Expected<'_>) -> Result<Res
     let (sender, receiver) = mpsc::channel(QUEUE);
     if !expected.accepts.events {
         drop(receiver);
-        return Ok(reply::json(StatusCode::OK, run(&round, start, &id, &sender).await?));
+        let client = Client { sender, kept: None };
+        return Ok(reply::json(StatusCode::OK, run(&round, start, &id, &client).await?));
     }
-    tokio::spawn(go_on(round, start, id, sender, expected.hold));
+    let (kept, has_primer) = answer::keep(&round.errand);
+    if has_primer {
+        // There is room in a queue that nobody used.
+        let _ = sender.try_send(kept.primer());
+    }
+    let client = Client { sender, kept: Some(kept) };
+    tokio::spawn(go_on(round, start, id, client, expected.hold));
     Ok(answer::stream(Body::merged(receiver, Vec::new(), Box::pin(std::future::pending()))))
+}
+
+/// The client of a call that goes on on a stream.
+struct Client {
+    /// Its connection; closed for one that takes no events.
+    sender: mpsc::Sender<Bytes>,
+    /// Where events are kept for a client that comes back.
+    kept: Option<Writing>,
+}
+
+impl Client {
+    /// Sends a message; says whether the client has it or may come back for it.
+    async fn tell(&self, message: &[u8]) -> bool {
+        let Some(kept) = &self.kept else {
+            return self.sender.send(sse::encode(message, None)).await.is_ok();
+        };
+        let event = kept.event(message);
+        if !kept.is_read() {
+            // Who is away comes back for it.
+            let _ = self.sender.send(event).await;
+        }
+        true
+    }
+
+    fn is_gone(&self) -> bool {
+        self.kept.is_none() && self.sender.is_closed()
+    }
+
+    /// Resolves when the client has been away for so long.
+    async fn left(&self, patience: Duration) {
+        self.sender.closed().await;
+        loop {
+            tokio::time::sleep(patience).await;
+            if !self.kept.as_ref().is_some_and(Writing::is_read) {
+                return;
+            }
+        }
+    }
 }
 
 /// Runs a call to its answer. Ends when its client cancels it, or some time after the client went away, which
 /// by itself is no cancellation.
-async fn go_on(round: Round, start: Start, id: Bytes, sender: mpsc::Sender<Bytes>, hold: Hold) {
+async fn go_on(round: Round, start: Start, id: Bytes, client: Client, hold: Hold) {
     let stopped = async {
         match hold.airborne.as_ref().and_then(|airborne| airborne.stop.clone()) {
             Some(stop) => stop.notified().await,
             None => std::future::pending().await,
         }
     };
-    let left = async {
-        sender.closed().await;
-        tokio::time::sleep(hold.patience.unwrap_or_default()).await;
-    };
     let answer = tokio::select! {
-        answer = run(&round, start, &id, &sender) => answer,
+        answer = run(&round, start, &id, &client) => answer,
         () = stopped => return,
-        () = left => return,
+        () = client.left(hold.patience.unwrap_or_default()) => return,
     };
     let answer = answer.unwrap_or_else(|error| {
         let asker =
@@ -116,11 +158,11 @@ async fn go_on(round: Round, start: Start, id: Bytes, sender: mpsc::Sender<Bytes
         reply::body(&error, &asker)
     });
     // A client that went away needs no answer.
-    let _ = sender.send(sse::encode(&answer, None)).await;
+    client.tell(&answer).await;
 }
 
 /// Runs rounds until the backend answers. Returns the answer for the client.
-async fn run(round: &Round, start: Start, id: &Bytes, sender: &mpsc::Sender<Bytes>) -> Result<Bytes, Error> {
+async fn run(round: &Round, start: Start, id: &Bytes, client: &Client) -> Result<Bytes, Error> {
     let mut relay = Relay {
         errand: Some(round.errand.clone()),
         may_ask: false,
@@ -130,7 +172,7 @@ async fn run(round: &Round, start: Start, id: &Bytes, sender: &mpsc::Sender<Byte
     };
     let mut asked = match start {
         Start::Asked(asked) => asked,
-        Start::Stream(reply) => match read(round, reply, &relay, sender).await? {
+        Start::Stream(reply) => match read(round, reply, &relay, client).await? {
             Answered::Asks(asked) => asked,
             Answered::Finally(answer) => return Ok(answer),
         },
@@ -138,7 +180,7 @@ async fn run(round: &Round, start: Start, id: &Bytes, sender: &mpsc::Sender<Byte
     for number in 1..=MOST_ROUNDS {
         let mut responses = Vec::new();
         for request in &asked.requests {
-            match ask(round, request, sender).await? {
+            match ask(round, request, client).await? {
                 Some(response) => responses.push((request.key.clone(), response)),
                 None => return Ok(declined(id, round.method)),
             }
@@ -158,7 +200,7 @@ async fn run(round: &Round, start: Start, id: &Bytes, sender: &mpsc::Sender<Byte
         let (head, back) = answer.into_parts();
         let answered = match back {
             Back::Coming(reply) if answer::is_events(&head.headers) => {
-                read(round, reply, &relay, sender).await?
+                read(round, reply, &relay, client).await?
             }
             Back::Coming(reply) => {
                 let whole = reply.collect(MAX_ANSWER_BYTES).await;
@@ -194,7 +236,7 @@ async fn read(
     round: &Round,
     reply: backend::Reply,
     relay: &Relay,
-    sender: &mpsc::Sender<Bytes>,
+    client: &Client,
 ) -> Result<Answered, Error> {
     let mut events = Events::new(reply, MAX_EVENT_BYTES);
     let unusable = |reason: &str| Error::Unusable { server: server(round).into(), reason: reason.into() };
@@ -209,7 +251,7 @@ async fn read(
         match relay.pass(event.data) {
             Passed::Answer(answer) => return Ok(Answered::Finally(answer)),
             Passed::Message(message) => {
-                let _ = sender.send(sse::encode(&message, None)).await;
+                client.tell(&message).await;
             }
             Passed::Nothing | Passed::Question { .. } | Passed::Lacking(_) => {}
         }
@@ -219,12 +261,8 @@ async fn read(
 
 /// Asks the client and waits for its answer. `None`: it refused something without which the call cannot go on,
 /// or it cannot be asked.
-async fn ask(
-    round: &Round,
-    request: &InputRequest,
-    sender: &mpsc::Sender<Bytes>,
-) -> Result<Option<Bytes>, Error> {
-    if sender.is_closed() {
+async fn ask(round: &Round, request: &InputRequest, client: &Client) -> Result<Option<Bytes>, Error> {
+    if client.is_gone() {
         return Ok(None);
     }
     let (answer, waiting) = oneshot::channel();
@@ -236,7 +274,9 @@ async fn ask(
     let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#);
     let gone =
         || Error::Unusable { server: server(round).into(), reason: "the client gave no answer".into() };
-    sender.send(sse::encode(message.as_bytes(), None)).await.map_err(|_| gone())?;
+    if !client.tell(message.as_bytes()).await {
+        return Err(gone());
+    }
     let answer = tokio::time::timeout(ROUND_TIME, waiting).await.map_err(|_| gone())?.map_err(|_| gone())?;
     if let Some(result) = member(&answer, "result") {
         return Ok(Some(answer.slice(result.range())));

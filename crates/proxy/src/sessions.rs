@@ -29,7 +29,7 @@ mod state;
 pub(crate) use listening::{Listening, Refilter};
 pub(crate) use record::Record;
 pub(crate) use slot::{BackendSession, Slot};
-pub(crate) use state::{Answer, Asked, Heard, Question, State};
+pub(crate) use state::{Answer, Asked, Following, Heard, Outlet, Question, State};
 
 /// Shards keep data threads out of each other's way.
 const SHARDS: usize = 64;
@@ -132,28 +132,34 @@ impl ClientSession {
         Some(granted)
     }
 
-    /// Sends a message to the client's stream. Says whether it took it: none is open, it is so slow that its
-    /// queue is full, or its client did not ask for such messages. A listen stream that is too slow ends, since its
-    /// client has no other way to learn that it missed something.
+    /// Sends a message to the client's stream. Says whether it took it: none is open, or its client did not ask for such
+    /// messages. A listen stream that is too slow ends, since its client has no other way to learn that it missed
+    /// something.
     pub(crate) fn push(&self, message: &Bytes) -> bool {
         let mut state = self.state();
-        let Some(stream) = &state.stream else { return false };
-        let message = match &state.listening {
-            None => message.clone(),
-            Some(listening) => match listening.dressed(message) {
-                Some(dressed) => dressed,
-                None => return false,
-            },
-        };
-        match stream.try_send(sse::encode(&message, None)) {
-            Ok(()) => true,
-            Err(_) => {
-                if state.listening.is_some() {
-                    state.stream = None;
-                }
-                false
+        let sender = match &state.stream {
+            Some(Outlet::Listen(sender)) => sender,
+            Some(Outlet::Kept { writing, .. }) => {
+                writing.event(message);
+                return true;
             }
+            None => return false,
+        };
+        let dressed = state.listening.as_ref().and_then(|listening| listening.dressed(message));
+        let Some(message) = dressed else { return false };
+        let is_taken = sender.try_send(sse::encode(&message, None)).is_ok();
+        if !is_taken {
+            state.stream = None;
         }
+        is_taken
+    }
+
+    /// Ends the GET stream of this number.
+    pub(crate) fn end_stream(&self, number: u64) {
+        let is_it =
+            |stream: &mut Outlet| matches!(stream, Outlet::Kept { writing, .. } if writing.is(number));
+        let ended = self.state().stream.take_if(is_it);
+        drop(ended);
     }
 
     /// Takes a session of our own for one call; `None` while it has another. It is free when what is returned is
@@ -183,7 +189,7 @@ impl ClientSession {
 
     fn is_busy(&self) -> bool {
         // Requests under way hold the session itself; only the map and one local name it otherwise.
-        self.state().stream.as_ref().is_some_and(|stream| !stream.is_closed())
+        self.state().stream.as_ref().is_some_and(Outlet::is_read)
     }
 }
 

@@ -32,7 +32,7 @@ use crate::opaque::VirtualSession;
 use crate::outbound::Body;
 use crate::plane::{Call, Front, NAMELESS};
 use crate::resource_owners;
-use crate::sessions::{ClientSession, Listening, MAX_SUBSCRIPTIONS};
+use crate::sessions::{ClientSession, Listening, MAX_SUBSCRIPTIONS, Outlet};
 use crate::shared::Shared;
 use crate::subscribe;
 
@@ -128,7 +128,7 @@ async fn begin(
     let _ = sender.try_send(sse::encode(&acknowledgment(&id(call), &filter), None));
     let mut state = session.state();
     state.listening = Some(Listening { id: id(call), filter });
-    state.stream = Some(sender);
+    state.stream = Some(Outlet::Listen(sender));
     drop(state);
     Ok(answer::stream(body))
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::steps::{Step, Steps};
 use testkit::tool::Tool;
-use testkit::{Client, LegacyBackend};
+use testkit::{Client, LegacyBackend, ModernBackend};
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -13,10 +13,12 @@ struct Stage {
     app: App,
     caller: Caller,
     backend: LegacyBackend,
+    new: ModernBackend,
 }
 
 impl Stage {
-    /// A backend whose tool `polled` ends the stream of its call twice; `long` takes its time.
+    /// A backend whose tool `polled` ends the stream of its call twice; `long` takes its time, as it does at another
+    /// backend of the newer era, where `ask` asks.
     async fn start() -> Self {
         let steps = [
             Step::Progress(10),
@@ -30,12 +32,15 @@ impl Stage {
         let backend = LegacyBackend::start("a");
         let long = [Step::Progress(10), Step::Pause(300), Step::Progress(50), Step::Pause(100)];
         let long = Tool::new("long").plays(Steps::new(long, end));
+        let new = ModernBackend::start("new").tools([long.clone(), "ask".into()]).await;
         let backend = backend.tools([Tool::new("polled").plays(Steps::new(steps, end)), long]).await;
         let app = App::start().await;
         app.serve("/a", &backend.url()).await;
-        app.compose("v", &[row("polled", "/a", ""), row("long", "/a", "")]).await;
+        app.serve("/new", &new.url()).await;
+        let rows = [row("polled", "/a", ""), row("long", "/a", ""), row("long", "/new", "longer")];
+        app.compose("v", &rows).await;
         let caller = app.reader().await;
-        Self { app, caller, backend }
+        Self { app, caller, backend, new }
     }
 
     async fn client(&self, is_modern: bool, path: &str) -> Client {
@@ -73,26 +78,96 @@ async fn a_backend_that_ends_a_stream_early_is_asked_to_go_on() {
 }
 
 fn long() -> Value {
-    json!({ "name": "long", "_meta": { "progressToken": "p" } })
+    named("long")
+}
+
+fn named(tool: &str) -> Value {
+    json!({ "name": tool, "_meta": { "progressToken": "p" } })
 }
 
 #[tokio::test]
 async fn a_client_that_lost_a_stream_goes_on_with_it() {
     let stage = Stage::start().await;
-    let client = stage.client(false, "/virtual/v").await;
-    let mut stream = client.request("tools/call", long()).await;
-    let primer = stream.block().await.unwrap();
-    assert!(primer.data.is_empty() && primer.retry.is_some(), "a place to come back to before all else");
-    let progress = stream.event().await.unwrap();
-    assert_eq!(progress.json()["params"]["progress"], 10);
-    drop(stream);
-    for (from, missed) in [(&progress, 2), (&primer, 3)] {
-        let messages = client.resume(from.id.as_ref().unwrap()).await.messages().await;
-        assert_eq!(messages.len(), missed, "{messages:?}");
-        assert_eq!(messages.last().unwrap()["result"]["content"][0]["text"], "done");
-        assert_eq!(messages[missed - 2]["params"]["progress"], 50);
+    for (path, tool) in [("/virtual/v", "long"), ("/virtual/v", "longer"), ("/new", "long")] {
+        let client = stage.client(false, path).await;
+        let mut stream = client.request("tools/call", named(tool)).await;
+        let primer = stream.block().await.unwrap();
+        assert!(primer.data.is_empty() && primer.retry.is_some(), "a place to come back to before all else");
+        let progress = stream.event().await.unwrap();
+        assert_eq!(progress.json()["params"]["progress"], 10, "{path} {tool}");
+        drop(stream);
+        for (from, missed) in [(&progress, 2), (&primer, 3)] {
+            let messages = client.resume(from.id.as_ref().unwrap()).await.messages().await;
+            assert_eq!(messages.len(), missed, "{path} {tool}: {messages:?}");
+            assert_eq!(messages.last().unwrap()["result"]["content"][0]["text"], "done");
+            assert_eq!(messages[missed - 2]["params"]["progress"], 50);
+        }
     }
     assert_eq!((stage.backend.calls().len(), stage.backend.runs("long")), (1, 1), "it ran once");
+    assert_eq!(stage.new.runs("long"), 2, "and there once for each path");
+}
+
+#[tokio::test]
+async fn a_question_finds_a_client_that_was_away() {
+    let stage = Stage::start().await;
+    let mut client = stage.app.client("/new", &stage.caller).askable();
+    client.initialize().await;
+    let mut stream = client.try_call("ask", json!({})).await;
+    let primer = stream.block().await.unwrap().id.unwrap();
+    drop(stream);
+    let mut stream = client.resume(&primer).await;
+    let question = stream.message().await;
+    assert_eq!(question["method"], "elicitation/create");
+    let answer = json!({ "action": "accept", "content": { "name": "Ada" } });
+    client.answer(&question["id"], answer).await;
+    assert!(stream.message().await["result"].to_string().contains("Ada"));
+}
+
+#[tokio::test]
+async fn a_get_stream_is_gone_on_with_too() {
+    let stage = Stage::start().await;
+    for (path, method) in
+        [("/virtual/v", "notifications/message"), ("/new", "notifications/tools/list_changed")]
+    {
+        let client = stage.client(false, path).await;
+        let mut stream = client.get().await;
+        let primer = stream.block().await.unwrap();
+        assert!(primer.data.is_empty() && primer.retry.is_some(), "{path}");
+        if path == "/new" {
+            stage.new.until("it is listened to", |new| new.listens() == 1).await;
+        } else {
+            client.request("logging/setLevel", json!({ "level": "info" })).await.result().await;
+            stage.backend.until("its stream is open", |old| old.streams() == 1).await;
+            stage.backend.until("it knows the level", |old| !old.asked("logging/setLevel").is_empty()).await;
+        }
+        let happens = || match path {
+            "/new" => stage.new.tools_changed(),
+            _ => stage.backend.log("warning", "something"),
+        };
+        happens();
+        let first = stream.event().await.unwrap();
+        assert_eq!(first.json()["method"], method, "{path}");
+        drop(stream);
+        happens();
+        let mut stream = client.resume(first.id.as_ref().unwrap()).await;
+        let missed = stream.event().await.unwrap();
+        assert_eq!(missed.json()["method"], method, "{path}");
+        // The older connection ends, and what comes next comes once.
+        let mut again = client.resume(missed.id.as_ref().unwrap()).await;
+        assert!(stream.event().await.is_none(), "{path}");
+        happens();
+        assert_eq!(again.message().await["method"], method, "{path}");
+        // Another session gets a stream of its own, which tells nothing of that one.
+        let other = stage.client(false, path).await;
+        let mut fresh = other.resume(first.id.as_ref().unwrap()).await;
+        assert_eq!(fresh.status, 200, "{path}");
+        assert!(fresh.block().await.unwrap().data.is_empty(), "{path}");
+        for client in [client, other] {
+            client.delete().await;
+        }
+        stage.new.until("nobody listens", |new| new.listens() == 0).await;
+        stage.backend.until("nobody listens", |old| old.streams() == 0).await;
+    }
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use tokio::task::AbortHandle;
 
 use super::listening::{Listening, Refilter};
 use super::slot::Slot;
+use crate::replay::Writing;
 
 /// How many requests of backends one client session may leave unanswered; more are refused to the backend.
 const MAX_ASKED: usize = 256;
@@ -28,7 +29,7 @@ pub(crate) struct State {
     /// The next such number.
     pub(crate) next_asked: u64,
     /// The open GET stream, or the listen stream that the session was made for.
-    pub(crate) stream: Option<mpsc::Sender<Bytes>>,
+    pub(crate) stream: Option<Outlet>,
     /// What is listened to, where a client of the modern era listens.
     pub(crate) listening: Option<Listening>,
     /// Where those who listen to a modern backend are told that the subscriptions changed.
@@ -43,6 +44,39 @@ pub(crate) struct State {
     pub(crate) subscriptions: HashMap<Box<str>, VersionKey>,
     /// Set by DELETE.
     pub(crate) is_ended: bool,
+}
+
+/// Where messages for the client go.
+pub(crate) enum Outlet {
+    /// To a listen stream, which ends with its connection.
+    Listen(mpsc::Sender<Bytes>),
+    /// To a GET stream, which its client may leave for a while.
+    Kept { writing: Writing, _following: Following },
+}
+
+/// What feeds a GET stream; it ends with the stream.
+pub(crate) struct Following(AbortHandle);
+
+impl Outlet {
+    /// Says whether a client reads it now.
+    pub(crate) fn is_read(&self) -> bool {
+        match self {
+            Self::Listen(sender) => !sender.is_closed(),
+            Self::Kept { writing, .. } => writing.is_read(),
+        }
+    }
+}
+
+impl Following {
+    pub(crate) fn new(task: AbortHandle) -> Self {
+        Self(task)
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// The GET stream of a session of our own, while somebody reads it.

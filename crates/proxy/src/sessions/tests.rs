@@ -3,6 +3,7 @@
 use mcp::era::Revision;
 
 use super::*;
+use crate::replay::Replays;
 use crate::stage::{Memory, backends, caller, key, session_settings};
 
 fn sealed(id: &str) -> VirtualSession {
@@ -108,7 +109,7 @@ async fn idle_sessions_leave_memory_and_are_written_down() {
     sessions.reap();
     assert_eq!(sessions.count(), 1, "a request holds it");
     let (sender, receiver) = tokio::sync::mpsc::channel(1);
-    session.state().stream = Some(sender);
+    session.state().stream = Some(Outlet::Listen(sender));
     drop(session);
     sessions.reap();
     assert_eq!(sessions.count(), 1, "its stream is open");
@@ -171,18 +172,27 @@ fn a_slot_forgets_only_the_session_that_was_lost() {
     assert!(slot.current().is_none());
 }
 
-#[test]
-fn events_go_to_the_open_stream_while_it_is_read() {
+#[tokio::test]
+async fn events_go_to_the_open_stream_until_it_ends() {
     let sessions = sessions(&Memory::default());
     let session = sessions.enter("vs-1", sealed("1"), "/virtual/dev", &caller("ann"));
     assert!(!session.push(&Bytes::from_static(b"1")), "none is open");
-    let (sender, mut receiver) = tokio::sync::mpsc::channel(1);
-    session.state().stream = Some(sender);
+    let replays = Replays::default();
+    let (writing, mut receiver) = replays.listen("1", Vec::new());
+    let number = writing.number();
+    let task = tokio::spawn(std::future::pending::<()>());
+    let _following = Following::new(task.abort_handle());
+    session.state().stream = Some(Outlet::Kept { writing, _following });
     assert!(session.push(&Bytes::from_static(b"2")));
-    assert!(!session.push(&Bytes::from_static(b"3")), "nobody reads");
-    assert_eq!(receiver.try_recv().unwrap(), "event: message\ndata: 2\n\n");
+    let event = String::from_utf8(receiver.try_recv().unwrap().to_vec()).unwrap();
+    assert!(event.ends_with("\ndata: 2\n\n"), "{event}");
     drop(receiver);
-    assert!(!session.push(&Bytes::from_static(b"4")), "it is closed");
+    assert!(session.push(&Bytes::from_static(b"3")), "its client may come back for it");
+    session.end_stream(number + 1);
+    assert!(session.state().stream.is_some(), "another had ended");
+    session.end_stream(number);
+    assert!(!session.push(&Bytes::from_static(b"4")), "it is over");
+    assert!(task.await.is_err_and(|ended| ended.is_cancelled()), "and so is what feeds it");
 }
 
 #[test]
@@ -192,7 +202,7 @@ fn a_listen_stream_gets_what_it_wants_and_ends_when_nobody_reads() {
     let filter = Filter { tools: true, uris: vec!["a://b".into()], ..Filter::default() };
     session.state().listening = Some(Listening { id: Bytes::from_static(b"7"), filter });
     let (sender, mut receiver) = tokio::sync::mpsc::channel(2);
-    session.state().stream = Some(sender);
+    session.state().stream = Some(Outlet::Listen(sender));
     let said = |method: &str, params: &str| {
         let message = format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{params}}}"#);
         session.push(&Bytes::from(message))

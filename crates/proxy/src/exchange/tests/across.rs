@@ -126,8 +126,11 @@ async fn a_legacy_client_is_asked_on_the_stream_of_its_call() {
     let world = World::new(&backend.url(), Era::Modern);
     let call = world.legacy(&tool(1, "ask", json!({ "message": "Which?" })));
     let mut body = world.begin(call).await.unwrap().into_body();
+    let primer = body.frame().await.unwrap().unwrap().into_data().unwrap();
+    assert!(primer.starts_with(b"id: ") && events(primer).is_empty(), "a place to come back to");
     let mut read = async || {
         let frame = body.frame().await?.unwrap().into_data().unwrap();
+        assert!(frame.starts_with(b"id: ") || frame.windows(5).any(|line| line == b"\nid: "), "{frame:?}");
         events(frame).into_iter().next()
     };
     let question = read().await.unwrap();
