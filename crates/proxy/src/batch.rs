@@ -1,5 +1,5 @@
-//! Batches of revision 2025-03-26: taken apart, each message handled as if it had come alone, the answers put
-//! together again. No backend sees one.
+//! Batches: taken apart, each message handled as if it had come alone, the answers put together again, or told one by
+//! one on the one stream of an older client. No backend sees one.
 
 mod answers;
 mod member;
@@ -13,6 +13,7 @@ use mcp::headers::PROTOCOL_VERSION;
 use mcp::message::{Malformed, elements};
 use routing::target::Target;
 
+use crate::answered::Listener;
 use crate::choice::Choice;
 use crate::error::Error;
 use crate::outbound::Body;
@@ -33,9 +34,31 @@ pub(crate) async fn post(
     if !may_batch(&standing, choice).await? {
         return Err(Malformed::Batch.into());
     }
-    let members = members(body)?;
-    member::check(&members)?;
-    run::all(standing, members).await
+    run::all(standing, Batch::read(body)?.0).await
+}
+
+/// The messages of a batch that is not refused as a whole.
+pub(crate) struct Batch(Vec<Member>);
+
+impl Batch {
+    /// Takes a batch apart.
+    pub(crate) fn read(body: &Bytes) -> Result<Self, Error> {
+        let members = members(body)?;
+        member::check(&members)?;
+        Ok(Self(members))
+    }
+
+    /// Says whether nothing of it asks for an answer.
+    pub(crate) fn is_one_way(&self) -> bool {
+        self.0.iter().all(Member::is_one_way)
+    }
+
+    /// Has the messages answered, and each answer told by itself.
+    ///
+    /// Cancel: as if each message's own connection had closed.
+    pub(crate) async fn tell(self, standing: Standing, listener: &impl Listener) {
+        run::each(standing, self.0, listener).await;
+    }
 }
 
 /// Says whether the client speaks the one revision that has batches. The session says so where it is ours; the

@@ -15,7 +15,7 @@ use catalog::access::Principal;
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode};
 use mcp::headers::SERVER_VERSION;
-use mcp::message::{Kind, Outline};
+use mcp::message::{Kind, Malformed, Outline};
 use routing::target::Target;
 
 use crate::error::Error;
@@ -79,7 +79,10 @@ pub(crate) async fn post(
     let id = id.ok_or(Error::MethodNotAllowed { allow: "GET" })?;
     let door = standing.plane.shared.doors.find(id, &standing.path, &standing.principal);
     let door = door.ok_or(Error::SessionUnknown)?;
-    let outline = Outline::read(&body)?;
+    let outline = match Outline::read(&body) {
+        Err(Malformed::Batch) => return posted::batch(standing, door, &body).await,
+        outline => outline?,
+    };
     if outline.kind != Kind::Request {
         // What comes after it may need it to be there.
         posted::one_way(standing, &door, body).await;

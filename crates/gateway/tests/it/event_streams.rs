@@ -133,6 +133,37 @@ async fn an_old_client_uses_every_endpoint() {
 }
 
 #[tokio::test]
+async fn an_old_client_sends_batches() {
+    let (stage, _new) = Stage::start().await;
+    for (path, tool) in [("/old", "echo"), ("/new", "echo"), ("/virtual/both", "new_echo")] {
+        let mut client = stage.open(path).await.greet().await;
+        let call = |tool: &str| client.client.message("tools/call", json!({ "name": tool, "arguments": {} }));
+        let (one, two, ping) = (call(tool), call("nothing"), client.client.message("ping", json!({})));
+        let note = json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" });
+        let taken = client.client.post(&json!([one, note, 7, two, ping])).await;
+        assert_eq!(taken.status, 202, "{path}");
+        assert!(taken.bytes().await.is_empty());
+        let mut answers = Vec::new();
+        while answers.len() < 4 {
+            answers.push(client.stream.message().await);
+        }
+        let of = |id: &Value| answers.iter().find(|answer| answer["id"] == *id).expect("an answer");
+        assert_eq!(of(&one["id"])["result"]["structuredContent"]["tool"], "echo", "{path}");
+        assert!(of(&two["id"])["error"].is_object() || of(&two["id"])["result"]["isError"] == true, "{path}");
+        assert_eq!(of(&ping["id"])["result"], json!({}), "{path}");
+        assert_eq!(of(&Value::Null)["error"]["code"], -32600, "{path}");
+        let notes = json!([note, { "jsonrpc": "2.0", "id": "ask-7", "result": {} }]);
+        assert_eq!(client.client.post(&notes).await.status, 202, "{path}");
+        let greeting = client.client.message("initialize", json!({}));
+        for refused in [json!([]), json!([greeting, ping]), json!([ping, ping])] {
+            assert_eq!(client.client.post(&refused).await.status, 400, "{path}: {refused}");
+        }
+        client.request("ping", json!({})).await;
+    }
+    assert!(stage.old.seen().iter().all(|seen| !seen.message.is_array()));
+}
+
+#[tokio::test]
 async fn an_old_client_is_asked() {
     let (stage, _new) = Stage::start().await;
     for (path, tool) in [("/old", "ask"), ("/virtual/both", "old_ask"), ("/virtual/both", "new_ask")] {

@@ -33,7 +33,8 @@ const QUEUE: usize = 16;
 /// Cancel: as if each message's own connection had closed.
 pub(super) async fn all(standing: Standing, members: Vec<Member>) -> Result<Response<Body>, Error> {
     let (sender, mut told) = mpsc::channel(QUEUE);
-    let running = tokio::spawn(run(Arc::new(standing), members, sender));
+    let room = Some(Room::of_bytes(MAX_ANSWERS_BYTES));
+    let running = tokio::spawn(run(Arc::new(standing), members, sender, room));
     let running = Running(Some(running.abort_handle()));
     let mut done = Vec::new();
     while let Some(one) = told.recv().await {
@@ -46,6 +47,20 @@ pub(super) async fn all(standing: Standing, members: Vec<Member>) -> Result<Resp
         }
     }
     Ok(answers::joined(done))
+}
+
+/// Runs the messages and tells each answer by itself.
+pub(super) async fn each(standing: Standing, members: Vec<Member>, listener: &impl Listener) {
+    let (sender, mut told) = mpsc::channel(QUEUE);
+    let telling = async move {
+        while let Some(one) = told.recv().await {
+            let (Told::Done { says: Some(says), .. } | Told::Streamed(says)) = one else { continue };
+            if !listener.tell(says).await {
+                return;
+            }
+        }
+    };
+    tokio::join!(run(Arc::new(standing), members, sender, None), telling);
 }
 
 /// Ends what runs when nobody waits for it any more.
@@ -65,8 +80,8 @@ impl Drop for Running {
     }
 }
 
-async fn run(standing: Arc<Standing>, members: Vec<Member>, told: mpsc::Sender<Told>) {
-    let room = Room::of_bytes(MAX_ANSWERS_BYTES);
+/// Runs the messages. `room` is for the answers that are held together; without it each is held by itself.
+async fn run(standing: Arc<Standing>, members: Vec<Member>, told: mpsc::Sender<Told>, room: Option<Room>) {
     let mut waiting = members.into_iter().enumerate();
     let mut running = FuturesUnordered::new();
     let mut one_way = None;
@@ -75,7 +90,7 @@ async fn run(standing: Arc<Standing>, members: Vec<Member>, told: mpsc::Sender<T
             let Some((index, member)) = waiting.next() else { break };
             // What comes after `notifications/initialized`, say, may need it; what came before only began.
             one_way = member.is_one_way().then_some(index);
-            running.push(one(&standing, index, member, &told, &room));
+            running.push(one(&standing, index, member, &told, room.as_ref()));
         }
         let Some(index) = running.next().await else { return };
         if one_way == Some(index) {
@@ -90,7 +105,7 @@ async fn one(
     index: usize,
     member: Member,
     told: &mpsc::Sender<Told>,
-    room: &Room,
+    room: Option<&Room>,
 ) -> usize {
     let (id, is_one_way) = (member.id().cloned(), member.is_one_way());
     let answer = standing.answer(member.body).await;
@@ -104,7 +119,8 @@ async fn one(
             return index;
         }
         () => {
-            let (head, whole) = answered::whole(answer, standing, id, room).await;
+            let own = Room::of_bytes(MAX_EVENT_BYTES);
+            let (head, whole) = answered::whole(answer, standing, id, room.unwrap_or(&own)).await;
             (head, Some(whole))
         }
     };

@@ -10,10 +10,11 @@ use routing::target::Target;
 
 use super::door::Door;
 use crate::answered::{self, Listener, Room};
+use crate::batch::Batch;
 use crate::error::Error;
 use crate::outbound::{Body, MAX_EVENT_BYTES};
 use crate::standing::Standing;
-use crate::{answer, direct, virtual_server};
+use crate::{answer, direct, reply, virtual_server};
 
 /// Has a notification, or an answer of the client, handled.
 pub(super) async fn one_way(mut standing: Standing, door: &Arc<Door>, body: Bytes) {
@@ -52,6 +53,30 @@ pub(super) async fn request(
             }
         });
     }
+}
+
+/// Has the messages of a batch answered, each by itself. One that asks nothing is done when this returns, as what comes
+/// after it may need it to be there.
+pub(super) async fn batch(
+    mut standing: Standing,
+    door: Arc<Door>,
+    body: &Bytes,
+) -> Result<Response<Body>, Error> {
+    let batch = Batch::read(body)?;
+    door.dress(&mut standing.headers);
+    if batch.is_one_way() {
+        batch.tell(standing, &*door).await;
+        return Ok(reply::empty(StatusCode::ACCEPTED));
+    }
+    let place = door.take_place().ok_or(Error::DoorFull)?;
+    tokio::spawn(async move {
+        tokio::select! {
+            () = batch.tell(standing, &*door) => {}
+            () = door.gone() => {}
+        }
+        drop(place);
+    });
+    Ok(reply::empty(StatusCode::ACCEPTED))
 }
 
 async fn say(answer: Response<Body>, standing: &Standing, id: &[u8], door: &Arc<Door>) {
