@@ -1,5 +1,6 @@
 //! `Outline`: one pass over a body tells what kind of message it is and where the parts we may touch lie.
 
+mod apart;
 mod envelope;
 mod json;
 mod malformed;
@@ -10,6 +11,7 @@ use crate::method::Method;
 use envelope::Envelope;
 use scanner::Scanner;
 
+pub use apart::{apart, is_array};
 pub(crate) use json::rows;
 pub use json::{elements, member, members, pick, quote, text};
 pub use malformed::Malformed;
