@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode, response};
-use mcp::message::{Kind, Outline, member, pick, text};
+use mcp::message::{Kind, Outline, apart, is_array, member, pick, text};
 use mcp::method::Method;
 use mcp::sse::Decoder;
 
@@ -190,8 +190,18 @@ async fn next_event(
     }
 }
 
-/// Looks at one message of a stream; `None` where it is not for us.
+/// Looks at one event of a stream, which may hold several messages; `None` where it is not for us.
 fn read_event(data: &Bytes, id: u32) -> Option<Step> {
+    if !is_array(data) {
+        return read_message(data, id);
+    }
+    let mut steps: Vec<_> = apart(data.clone()).filter_map(|message| read_message(&message, id)).collect();
+    // A backend that has answered waits for nothing.
+    let said = steps.iter().position(|step| matches!(step, Step::Said(_)));
+    (!steps.is_empty()).then(|| steps.swap_remove(said.unwrap_or(0)))
+}
+
+fn read_message(data: &Bytes, id: u32) -> Option<Step> {
     let outline = match Outline::read(data) {
         Ok(outline) => outline,
         Err(malformed) => {
@@ -224,6 +234,16 @@ fn whole(body: &Bytes, status: StatusCode, kind: &str) -> Said {
     if body.trim_ascii().is_empty() {
         return Said::Other(format!("an empty answer (HTTP {status})"));
     }
+    if is_array(body) {
+        return match apart(body.clone()).last() {
+            Some(last) => single(&last, status, kind),
+            None => Said::Other(format!("an empty array (HTTP {status})")),
+        };
+    }
+    single(body, status, kind)
+}
+
+fn single(body: &Bytes, status: u16, kind: &str) -> Said {
     match Outline::read(body) {
         Ok(outline) if outline.kind == Kind::Response => said(body, &outline),
         Ok(_) => Said::Other(format!("a message that is no response (HTTP {status})")),

@@ -59,13 +59,26 @@ async fn a_greeting_is_read_as_it_was_written() {
 }
 
 #[tokio::test]
+async fn a_greeting_is_found_in_an_array() {
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/message"}"#;
+    let array = format!("[{GREETED},{note}]");
+    let event = whole(200, "text/event-stream", &format!("data: {array}\n\n"));
+    for answer in [json(&array), event] {
+        let stub = Stub::answering(answer).await;
+        let greeting = backends().greet(&stub.endpoint(), &hello()).await.unwrap();
+        assert_eq!(greeting.reported_version.as_deref(), Some("2.1"));
+    }
+}
+
+#[tokio::test]
 async fn answers_that_are_no_greeting_say_why() {
     let events = |data: &str| whole(200, "text/event-stream", &format!("event: message\ndata: {data}\n\n"));
     let cases = [
         (whole(200, "text/html", "<html>"), "not MCP: answered text/html (HTTP 200), not JSON"),
         (json(&GREETED[..90]), "not JSON"),
         (json(""), "an empty answer (HTTP 200)"),
-        (json("[]"), "batch"),
+        (json("[]"), "an empty array (HTTP 200)"),
+        (json("[[]]"), "batch"),
         (json(&GREETED.replace("2025-06-18", "1999-01-01")), "unknown revision \"1999-01-01\""),
         (json(&GREETED.replace("2025-06-18", "2026-07-28")), "unknown revision"),
         (json(r#"{"jsonrpc":"2.0","id":1,"result":[]}"#), "something else than an object"),
