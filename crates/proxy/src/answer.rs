@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, response};
 use mcp::era::Revision;
 use mcp::error::{code, error_body};
 use mcp::headers::Accepts;
-use mcp::message::{Outline, member};
+use mcp::message::{Outline, apart, is_array, member};
 use mcp::rewrite::{Edit, splice};
 use mcp::sse;
 
@@ -21,10 +21,11 @@ use crate::forward::{Back, Errand};
 use crate::hold::Hold;
 use crate::lending::Lending;
 use crate::outbound::{Body, MAX_EVENT_BYTES};
-use crate::parked::{Coming, ParkedCall, Rest};
-use crate::relay::{Dress, Relay, id};
+use crate::parked::ParkedCall;
+use crate::relay::{Dress, Passed, Relay, id};
 use crate::replay::Writing;
 use crate::reply::{self, JSON};
+use crate::rest::{Coming, Rest};
 use crate::trail::Trail;
 use last::{Running, last_answer};
 use reading::{MAX_WHOLE_BYTES, Whole, beginning, is_answer, looks_whole, whole};
@@ -191,6 +192,10 @@ async fn long_json(
         let whole = reply.collect_after(begun, MAX_REWRITTEN_BYTES).await.map_err(failed)?;
         return whole_to_client(status, whole, expected);
     }
+    if !expected.is_untouched && is_array(&begun) {
+        let whole = reply.collect_after(begun, MAX_REWRITTEN_BYTES).await.map_err(failed)?;
+        return whole_to_client(status, whole, expected);
+    }
     let relay = &expected.relay;
     if relay.restore.is_some() || relay.awaited.is_some() {
         let is_enough = |begun: &[u8]| id::find(begun).is_some();
@@ -240,6 +245,9 @@ pub(crate) fn whole_to_client(
     if !looks_whole(&whole.bytes) {
         return Err(unusable("it answered JSON that is empty or cut off"));
     }
+    if !expected.is_untouched && is_array(&whole.bytes) {
+        return several_to_client(status, whole, expected);
+    }
     if !expected.is_untouched && !is_answer(&whole.bytes) {
         return Err(unusable("it answered JSON that is cut off or no answer"));
     }
@@ -255,15 +263,47 @@ pub(crate) fn whole_to_client(
         }
     });
     let finished = finished.into_bytes();
-    let status = match expected.relay.dress {
+    Ok(reply::json(status_of(status, &expected.relay.dress, &finished), finished))
+}
+
+/// Turns an array with the answer in it, as backends of 2025-03-26 may write, into the client's answer, and into a
+/// stream where something stands beside the answer.
+fn several_to_client(
+    status: StatusCode,
+    whole: Held,
+    mut expected: Expected<'_>,
+) -> Result<Response<Body>, Error> {
+    expected.hold.complete();
+    // Whoever has answered waits for nothing.
+    expected.relay.may_ask = false;
+    expected.relay.lender = expected.lending.take().map(Lending::to_lender);
+    let (mut events, mut answer) = (Vec::new(), None);
+    for message in apart(whole.into_bytes()) {
+        match expected.relay.pass(message) {
+            Passed::Message(message) => events.push(sse::encode(&message, None)),
+            Passed::Answer(finished) => answer = answer.or(Some(finished)),
+            Passed::Nothing | Passed::Question { .. } | Passed::Lacking(_) => {}
+        }
+    }
+    let unusable = || "it answered an array without the answer".to_owned();
+    let answer =
+        answer.ok_or_else(|| Error::Unusable { server: expected.server.into(), reason: unusable() })?;
+    if events.is_empty() || !expected.accepts.events {
+        return Ok(reply::json(status_of(status, &expected.relay.dress, &answer), answer));
+    }
+    events.push(sse::encode(&answer, None));
+    Ok(stream(Body::full(events.concat().into())))
+}
+
+fn status_of(status: StatusCode, dress: &Dress, finished: &[u8]) -> StatusCode {
+    match dress {
         Dress::Same => status,
         // Legacy clients read an error only from a 2xx answer; modern backends give some other statuses.
         Dress::ToLegacy { .. } => StatusCode::OK,
         // For modern clients the status says that a method is unknown (2026-07-28, streamable HTTP).
-        Dress::ToModern { .. } if is_unknown_method(&finished) => StatusCode::NOT_FOUND,
+        Dress::ToModern { .. } if is_unknown_method(finished) => StatusCode::NOT_FOUND,
         Dress::ToModern { .. } => status,
-    };
-    Ok(reply::json(status, finished))
+    }
 }
 
 fn foreign(server: &str) -> Error {

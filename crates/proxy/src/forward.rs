@@ -35,7 +35,7 @@ pub(crate) const TAKE_UP_TIME: Duration = Duration::from_secs(5);
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 
 /// Most bytes read of an answer whose client went away, so that its backend can finish.
-const MAX_DRAINED_BYTES: usize = 16 * 1024 * 1024;
+pub(crate) const MAX_DRAINED_BYTES: usize = 16 * 1024 * 1024;
 
 /// Headers of a client that every backend gets: trace context (W3C) and what the client calls itself.
 const CARRIED: [HeaderName; 5] = [
@@ -235,16 +235,18 @@ impl Errand {
 
     /// Posts a notification or an answer in the background; its own answer is of no interest.
     pub(crate) fn post_aside(self: Arc<Self>, body: Bytes) {
-        self.post_holding(body, None);
+        self.post_all(vec![body], None);
     }
 
-    /// The same, of what `held` must live for until the backend has it.
-    pub(crate) fn post_holding(self: Arc<Self>, body: Bytes, held: Option<Airborne>) {
+    /// Posts some, one after another; `held` lives until the backend has the first.
+    pub(crate) fn post_all(self: Arc<Self>, bodies: Vec<Bytes>, mut held: Option<Airborne>) {
         let slot = self.session.slot(&self.version.key);
         let Some(open) = slot.current() else { return };
         spawn_if_running(async move {
-            self.tell(&open, body).await;
-            drop(held);
+            for body in bodies {
+                self.tell(&open, body).await;
+                drop(held.take());
+            }
         });
     }
 

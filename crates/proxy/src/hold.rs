@@ -50,18 +50,31 @@ impl Hold {
 
     /// The answer is complete: nothing is to be cancelled or waited for.
     pub(crate) fn complete(&mut self) {
-        self.cancels = None;
+        if let Some((errand, _)) = self.cancels.take() {
+            self.unasked().iter().for_each(|question| errand.clone().post_aside(cancel::refusal(question)));
+        }
         self.airborne = None;
         self.patience = None;
-        self.questions = None;
     }
 
-    /// The call ends here: its backend is told where that is a cancellation.
-    pub(crate) fn cancel(&mut self) {
+    /// The call ends here: its backend is told where that is a cancellation, and that nobody answers what it has
+    /// asked.
+    pub(crate) fn cancel(&mut self, mut asked: Vec<Question>) {
         if let Some((errand, upstream_id)) = self.cancels.take() {
-            cancel::tell(errand, &upstream_id, self.airborne.take());
+            if self.questions.is_some() {
+                cancel::retire(errand.clone());
+            }
+            asked.extend(self.unasked());
+            cancel::tell(errand, &upstream_id, &asked, self.airborne.take());
         }
         self.complete();
+    }
+
+    /// Takes out what the backend asked beside the stream of the call and the client was not asked.
+    fn unasked(&mut self) -> Vec<Question> {
+        let Some(mut questions) = self.questions.take() else { return Vec::new() };
+        questions.close();
+        std::iter::from_fn(|| questions.try_recv().ok()).collect()
     }
 
     /// Waits until the backend asks beside the stream of the call; for ever where it has no other way to ask.
@@ -83,6 +96,6 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.cancel();
+        self.cancel(Vec::new());
     }
 }

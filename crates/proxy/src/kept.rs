@@ -60,7 +60,13 @@ pub(crate) fn session_for(call: &Call, version: &Arc<VersionTarget>, log_level: 
     };
     let kept = |number: usize| {
         let token = format!("{number}\n{}\n{}\n{key}", quote(&principal.issuer), quote(&principal.subject));
-        let known = sessions.find(&token, &key, principal);
+        let known = sessions.find(&token, &key, principal).filter(|known| {
+            let is_retired = known.state().is_retired;
+            if is_retired {
+                sessions.forget(&token, known);
+            }
+            !is_retired
+        });
         known.unwrap_or_else(|| with_level(sessions.enter_kept(&token, made(), &key, principal, keeper())))
     };
     let may_be_asked = may_ask(call.outline.method, capabilities);

@@ -37,6 +37,7 @@ mod repair;
 mod replay;
 mod reply;
 mod resource_owners;
+mod rest;
 mod resume;
 mod rounds;
 mod seats;

@@ -4,26 +4,20 @@
 //! is parked, its stream open and unread, until the client's next request brings the answers.
 
 use std::collections::HashMap;
-use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use auth::Issuer;
-use backend::Reply;
 use bytes::Bytes;
-use http::Response;
 use mcp::bridge::{InputRequest, asking};
 use mcp::error::{code, error_body};
-use mcp::sse::Decoder;
 use tokio::time::Instant;
 
-use crate::error::Error;
-use crate::forward::Back;
 use crate::hold::Hold;
 use crate::opaque::Opaque;
 use crate::relay::Relay;
+use crate::rest::{self, Rest};
 use crate::sessions::Question;
-use crate::trail::Trail;
 
 /// How long a parked call waits; as long as a round of input may take a person.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -49,21 +43,6 @@ pub(crate) struct ParkedCall {
     pub(crate) open: Vec<Question>,
 }
 
-/// An answer of which nothing has come yet.
-pub(crate) type Coming = Pin<Box<dyn Future<Output = Result<Response<Back>, Error>> + Send>>;
-
-/// What is still to come of a parked call's answer.
-#[expect(clippy::large_enum_variant, reason = "nearly all that is parked is the large one")]
-pub(crate) enum Rest {
-    /// All of it: the backend asked beside the stream of the call.
-    Whole(Coming),
-    Stream {
-        reply: Reply,
-        decoder: Decoder,
-        trail: Trail,
-    },
-}
-
 impl Default for Parked {
     fn default() -> Self {
         Self { calls: Mutex::default(), most: MOST }
@@ -83,6 +62,8 @@ impl Parked {
         let name = Issuer::new_id().to_string();
         let mut calls = self.lock();
         if calls.len() >= self.most {
+            drop(calls);
+            call.give_up();
             return error_body(Some(&ticket.id), code::OVERLOADED, "too many calls wait for input", None);
         }
         calls.insert(name.clone(), (Instant::now(), call));
@@ -108,13 +89,20 @@ impl Parked {
         for name in names.into_iter().map(|(name, _)| name.clone()).collect::<Vec<_>>() {
             ended.extend(calls.remove(&name));
         }
-        // Dropped, and so cancelled, after the lock is free.
         drop(calls);
-        drop(ended);
+        ended.into_iter().for_each(|(_, call)| call.give_up());
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, (Instant, ParkedCall)>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ParkedCall {
+    /// Ends a call whose client does not come back.
+    fn give_up(self) {
+        let Self { rest, hold, open, .. } = self;
+        rest::give_up(hold, rest, open);
     }
 }
 

@@ -162,11 +162,11 @@ impl ClientSession {
         drop(ended);
     }
 
-    /// Takes a session of our own for one call; `None` while it has another. It is free when what is returned is
+    /// Takes a session of our own for one call; `None` while it has another, or had one that was cancelled. It is free when what is returned is
     /// dropped.
     pub(crate) fn reserve(&self) -> Option<Questions> {
         let mut state = self.state();
-        if state.running.as_ref().is_some_and(|running| !running.is_closed()) {
+        if state.is_retired || state.running.as_ref().is_some_and(|running| !running.is_closed()) {
             return None;
         }
         let (sender, questions) = mpsc::channel(MAX_QUESTIONS);
@@ -261,6 +261,14 @@ impl Sessions {
             session.touch();
             session
         })
+    }
+
+    /// Forgets a session in memory, unless another took its place.
+    pub(crate) fn forget(&self, token: &str, session: &Arc<ClientSession>) {
+        let mut shard = self.shard(token);
+        if shard.get(token).is_some_and(|known| Arc::ptr_eq(known, session)) {
+            shard.remove(token);
+        }
     }
 
     /// Brings a session back that is valid by its seal but not in memory. `None`: it was ended.

@@ -18,7 +18,7 @@ use crate::script::Script;
 use crate::session::Session;
 use crate::stub::Stub;
 use crate::tasks;
-use crate::wire::{Answer, Body, Broken, Out, error, events, json_answer, pipe, result, status};
+use crate::wire::{Answer, Body, Broken, Out, StreamStyle, error, events, json_answer, pipe, result, status};
 
 /// The older revisions, newest last.
 pub(crate) const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -102,7 +102,7 @@ async fn post(stub: Arc<Stub>, seen: Seen) -> Answer {
         return Ok(status(if expected { StatusCode::ACCEPTED } else { StatusCode::BAD_REQUEST }));
     }
     if seen.message.get("id").is_none() {
-        if seen.method == "notifications/cancelled" {
+        if seen.method == "notifications/cancelled" && stub.script().heeds_cancellation {
             stub.stop(&session, &seen.params()["requestId"]);
         }
         return Ok(status(StatusCode::ACCEPTED));
@@ -111,7 +111,8 @@ async fn post(stub: Arc<Stub>, seen: Seen) -> Answer {
         return initialize(&stub, &seen).await;
     }
     let inbox = begin(&stub, &session, &seen.message);
-    respond(&stub, inbox).await
+    let style = stub.stream_style();
+    respond(&stub, style, inbox).await
 }
 
 /// Starts a call, which goes on when its client has gone, and returns where its messages arrive.
@@ -148,14 +149,16 @@ pub(crate) fn begin(stub: &Arc<Stub>, session: &str, message: &Value) -> Receive
 }
 
 /// Answers plainly where the first message is the answer, else with events.
-async fn respond(stub: &Stub, mut inbox: Receiver<Out>) -> Answer {
-    let style = stub.stream_style();
+async fn respond(stub: &Stub, style: StreamStyle, mut inbox: Receiver<Out>) -> Answer {
     if stub.script().uses_events {
         return Ok(events(style, None, inbox));
     }
     Ok(match inbox.recv().await {
         Some(Out::Message(message)) if message.get("method").is_none() => {
-            json_answer(StatusCode::OK, &message)
+            let note = json!({ "level": "info", "logger": "beside", "data": "the answer" });
+            let note = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": note });
+            let answer = if style.is_array { json!([note, message]) } else { message };
+            json_answer(StatusCode::OK, &answer)
         }
         Some(Out::Status(code)) => status(code),
         Some(Out::Break) => return Err(Broken),
@@ -206,7 +209,8 @@ async fn initialize(stub: &Arc<Stub>, seen: &Seen) -> Answer {
     // The receiver is still here.
     let _ = out.send(Out::Message(result(&seen.message["id"], greeting))).await;
     drop(out);
-    let mut response = respond(stub, inbox).await?;
+    let style = StreamStyle { is_array: false, ..stub.stream_style() };
+    let mut response = respond(stub, style, inbox).await?;
     if !id.is_empty() {
         let id = HeaderValue::from_str(&id).expect("session ids are made of names and numbers");
         response.headers_mut().insert("mcp-session-id", id);

@@ -59,6 +59,11 @@ pub struct Script {
     pub delays: HashMap<String, Duration>,
     /// What it answers to a method, whatever is asked.
     pub replies: HashMap<String, Reply>,
+    /// Whether it writes messages as arrays, as 2025-03-26 lets it: each event one of a single message, and JSON answers
+    /// with a log message in front; all but the answer to `initialize`.
+    pub writes_arrays: bool,
+    /// Whether it ends a call that its client cancels; some go on.
+    pub heeds_cancellation: bool,
     /// Whether it keeps what it sees and runs, for tests to look at; a long-lived backend would fill its memory.
     pub keeps_history: bool,
     /// Whether it refuses whoever does not know it by a name of loopback, as a backend without tokens should.
@@ -107,6 +112,8 @@ impl Script {
             tasks: Vec::new(),
             delays: HashMap::new(),
             replies: HashMap::new(),
+            writes_arrays: false,
+            heeds_cancellation: true,
             keeps_history: true,
             only_local: false,
             bearer: None,

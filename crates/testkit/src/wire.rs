@@ -60,6 +60,8 @@ pub(crate) struct StreamStyle {
     pub(crate) opening: String,
     /// Counts event ids, where events carry any.
     pub(crate) ids: Option<Arc<AtomicU64>>,
+    /// Whether each message is an array by itself.
+    pub(crate) is_array: bool,
 }
 
 pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
@@ -127,5 +129,6 @@ pub(crate) fn events(style: StreamStyle, first: Option<Out>, inbox: Receiver<Out
 
 fn event(style: &StreamStyle, message: &Value) -> Bytes {
     let id = style.ids.as_ref().map(|ids| format!("id: {}\n", ids.fetch_add(1, Ordering::Relaxed) + 1));
-    format!("event: message\n{}data: {message}\n\n", id.unwrap_or_default()).into()
+    let (before, behind) = if style.is_array { ("[", "]") } else { ("", "") };
+    format!("event: message\n{}data: {before}{message}{behind}\n\n", id.unwrap_or_default()).into()
 }

@@ -1,6 +1,7 @@
 //! Clients and backends of different eras: 2026-07-28 on one side, the sessions of before on the other.
 
 mod both_eras;
+mod late_questions;
 mod legacy_clients;
 mod missing_capability;
 mod modern_clients;

@@ -3,14 +3,16 @@
 use backend::Reply;
 use http::{Response, StatusCode};
 use http_body_util::BodyExt;
+use mcp::message::apart;
 use mcp::sse;
 
 use crate::error::Error;
 use crate::hold::Hold;
 use crate::outbound::{Body, MAX_EVENT_BYTES, go_on};
-use crate::parked::{ParkedCall, Rest};
+use crate::parked::ParkedCall;
 use crate::relay::{Passed, Relay};
 use crate::reply;
+use crate::rest::{self, Rest};
 use crate::sessions::Question;
 use crate::trail::Trail;
 
@@ -29,17 +31,20 @@ pub(super) async fn last_answer(call: Running, server: &str) -> Result<Response<
             if event.data.is_empty() {
                 continue;
             }
-            match call.relay.pass(event.data) {
-                Passed::Answer(answer) => {
-                    call.hold.complete();
-                    return Ok(reply::json(StatusCode::OK, answer));
+            for message in apart(event.data) {
+                match call.relay.pass(message) {
+                    Passed::Answer(answer) => {
+                        call.hold.complete();
+                        return Ok(reply::json(StatusCode::OK, answer));
+                    }
+                    Passed::Lacking(error) => {
+                        let answer = reply::json(StatusCode::BAD_REQUEST, error);
+                        // Dropped on the way out, and so given up.
+                        return Ok(answer);
+                    }
+                    Passed::Question { id, question } => call.open.push((id, question)),
+                    Passed::Nothing | Passed::Message(_) => {}
                 }
-                Passed::Lacking(error) => {
-                    call.hold.cancel();
-                    return Ok(reply::json(StatusCode::BAD_REQUEST, error));
-                }
-                Passed::Question { id, question } => call.open.push((id, question)),
-                Passed::Nothing | Passed::Message(_) => {}
             }
         }
         if let Some(errand) = call.relay.errand.clone().filter(|_| !call.open.is_empty()) {
@@ -96,8 +101,10 @@ pub(super) struct Running {
 
 impl Drop for Awaited {
     fn drop(&mut self) {
-        if let Some(Running { reply, hold, .. }) = self.0.take() {
-            go_on(Some(reply), hold);
+        let Some(Running { reply, decoder, trail, hold, open, .. }) = self.0.take() else { return };
+        match hold.cancels {
+            Some(_) => rest::give_up(hold, Rest::Stream { reply, decoder, trail }, open),
+            None => go_on(Some(reply), hold),
         }
     }
 }

@@ -15,8 +15,9 @@ use super::silence::Silence;
 use super::{MAX_EVENT_BYTES, Polled, go_on};
 use crate::forward::spawn_if_running;
 use crate::hold::Hold;
-use crate::parked::{ParkedCall, Rest};
+use crate::parked::ParkedCall;
 use crate::relay::Relay;
+use crate::rest::{self, Rest};
 use crate::sessions::Question;
 use crate::trail::Resuming;
 
@@ -146,8 +147,7 @@ impl Events {
         let Some(decoded) = &mut self.relay else { return };
         let taken = decoded.look();
         if matches!(taken, Taken::Refused) {
-            self.hold.cancel();
-            self.reply = None;
+            return self.give_up();
         }
         if decoded.has_answered {
             // What the backend may still send is of no interest, and a client that has its answer cancels
@@ -165,6 +165,19 @@ impl Events {
                 decoded.finish();
             }
             Taken::Questions(open) => self.park(open),
+        }
+    }
+
+    /// Ends the call behind this stream, which its backend need not go on with.
+    fn give_up(&mut self) {
+        let hold = std::mem::take(&mut self.hold);
+        if let (Some(reply), Some(decoded)) = (self.reply.take(), self.relay.as_mut()) {
+            let decoder = std::mem::replace(&mut decoded.decoder, sse::Decoder::new(0));
+            rest::give_up(
+                hold,
+                Rest::Stream { reply, decoder, trail: std::mem::take(&mut decoded.trail) },
+                Vec::new(),
+            );
         }
     }
 
@@ -233,6 +246,9 @@ impl Drop for Events {
             self.hold.patience.take_if(|_| self.relay.as_ref().is_some_and(Decoded::is_awaited))
         {
             return self.run_on(patience);
+        }
+        if self.hold.cancels.is_some() {
+            return self.give_up();
         }
         go_on(self.reply.take(), std::mem::take(&mut self.hold));
     }

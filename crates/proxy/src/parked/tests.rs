@@ -2,10 +2,12 @@
 
 use mcp::message::{Outline, member, text};
 use mcp::method::Method;
+use mcp::sse::Decoder;
 
 use super::*;
 use crate::hold::Ticket;
 use crate::stage::{caller, key, open_reply, seal};
+use crate::trail::Trail;
 
 async fn parked_call() -> ParkedCall {
     let (reply, wire) = open_reply().await;

@@ -36,6 +36,9 @@ pub(crate) struct State {
     pub(crate) refilters: HashMap<VersionKey, Refilter>,
     /// In a session of our own, where questions on the GET stream go: to the one call that runs.
     pub(crate) running: Option<mpsc::Sender<Question>>,
+    /// Whether a call in a session of our own was cancelled that its backend may ask something in: such a question has
+    /// no other owner.
+    pub(crate) is_retired: bool,
     /// The GET stream of a session of our own.
     pub(crate) heard: Option<Heard>,
     /// The level the client set, as a JSON string.

@@ -48,7 +48,7 @@ pub(crate) fn notified(call: &Call, session: &Arc<ClientSession>) -> Response<Bo
                 if let Some(stop) = flight.stop {
                     stop.notify_one();
                 } else if let Some(errand) = errand(call, session, &flight.key) {
-                    errand.post_holding(body, Some(held));
+                    errand.post_all(vec![body], Some(held));
                 }
             }
         }

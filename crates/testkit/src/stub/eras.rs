@@ -150,6 +150,10 @@ impl Stub {
 
     pub(crate) fn stream_style(&self) -> StreamStyle {
         let script = self.script();
-        StreamStyle { opening: script.opening, ids: script.has_event_ids.then(|| self.event_ids.clone()) }
+        StreamStyle {
+            opening: script.opening,
+            ids: script.has_event_ids.then(|| self.event_ids.clone()),
+            is_array: script.writes_arrays,
+        }
     }
 }
