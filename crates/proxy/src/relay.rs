@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use mcp::bridge::{self, Caching, InputRequest};
 use mcp::error::{code, error_body, result_body};
-use mcp::message::{Kind, Outline, Span, member, text};
+use mcp::message::{Kind, Outline, Span, elements, is_array, member, text};
 use mcp::method::Method;
 use mcp::rewrite::{Edit, splice};
 use mcp::sse::{Event, encode};
@@ -177,6 +177,14 @@ impl Relay {
 
     fn restored(&self, data: Bytes) -> Bytes {
         let Some(restore) = &self.restore else { return data };
+        if is_array(&data) {
+            // One that is passed on as it is, as both sides know them.
+            let all = elements(&data).unwrap_or_default().into_iter();
+            let ids = all.filter_map(|one| Some(id::find(one.of(&data))?.shifted(one.start)));
+            let own = ids.filter(|id| id::is_same(id.of(&data), &restore.own));
+            let mut edits: Vec<_> = own.map(|at| Edit { at, with: restore.clients.clone() }).collect();
+            return splice(&data, &mut edits);
+        }
         match id::find(&data).or_else(|| Outline::read(&data).ok()?.id) {
             Some(id) if id::is_same(id.of(&data), &restore.own) => {
                 splice(&data, &mut [Edit { at: id, with: restore.clients.clone() }])

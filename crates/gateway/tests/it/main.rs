@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod app;
+mod arrays;
 mod caller;
 mod compose;
 mod heard;

@@ -167,6 +167,28 @@ async fn an_id_is_put_back_in_a_large_answer_that_streams() {
 }
 
 #[tokio::test]
+async fn an_array_is_taken_apart_or_gets_the_clients_ids_back() {
+    let (json, note) = ("application/json", r#"{"jsonrpc":"2.0","method":"x"}"#);
+    let filler = "x".repeat(MAX_WHOLE_BYTES);
+    for text in ["", &filler] {
+        let answer = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"text":"{text}"}}}}"#);
+        let relay = || {
+            let restore = RestoreId { own: Bytes::from_static(b"7"), clients: Bytes::from_static(b"1") };
+            Relay { restore: Some(restore), ..Relay::untouched() }
+        };
+        let body = format!("[{},{},{note}]", answer("7"), answer("8"));
+        let heard = async |is_untouched| {
+            heard_by(&raw(200, json, &body), Some(b"1"), BOTH, is_untouched, relay()).await.unwrap()
+        };
+        let (_, kind, told) = heard(false).await;
+        assert_eq!(kind, "text/event-stream");
+        let event = |data: &str| format!("event: message\ndata: {data}\n\n");
+        assert_eq!(told, event(note) + &event(&answer("1")));
+        assert_eq!(heard(true).await.2, format!("[{},{},{note}]", answer("1"), answer("8")));
+    }
+}
+
+#[tokio::test]
 async fn answers_to_another_request_and_cut_off_ones_are_no_answers() {
     let json = "application/json";
     let large =
@@ -178,7 +200,9 @@ async fn answers_to_another_request_and_cut_off_ones_are_no_answers() {
         (r#"{"jsonrpc":"2.0","id":1,"result":{}"#, "it answered JSON that is cut off or no answer"),
         (r#"{"jsonrpc":"2.0","id":1,"result":{"a":{}"}"#, "it answered JSON that is cut off or no answer"),
         (r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#, "it answered JSON that is cut off or no answer"),
-        (r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#, "it answered JSON that is cut off or no answer"),
+        (r#"[{"jsonrpc":"2.0","id":2,"result":{}}]"#, "it answered an array without the answer"),
+        ("[]", "it answered an array without the answer"),
+        (r#"[{"jsonrpc":"2.0","id":1,"result":{}}]]"#, "it answered an array without the answer"),
     ] {
         let error = heard(&raw(200, json, body), Some(b"1"), BOTH, false).await.unwrap_err();
         assert!(error.ends_with(reason), "{body}: {error}");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use backend::events::Events;
 use http::{HeaderMap, StatusCode};
+use mcp::message::apart;
 use mcp::subscription::Filter;
 
 use super::source::{Pause, Source};
@@ -78,10 +79,12 @@ async fn pass_all(source: &Source, mut events: Events) -> Ended {
     let mut ended = Ended::AtOnce;
     while let Some(Ok(event)) = events.next().await {
         ended = Ended::AfterEvents;
-        if !event.data.is_empty()
-            && let Passed::Message(message) = relay.pass(event.data)
-        {
-            source.errand.session.push(&message);
+        for message in apart(event.data) {
+            if !message.is_empty()
+                && let Passed::Message(message) = relay.pass(message)
+            {
+                source.errand.session.push(&message);
+            }
         }
     }
     ended

@@ -8,7 +8,7 @@ use backend::Backends;
 use bytes::Bytes;
 use http::HeaderMap;
 use mcp::error::{code, error_body};
-use mcp::message::Outline;
+use mcp::message::{Outline, apart};
 use mcp::method::Method;
 use routing::version::VersionTarget;
 use tokio::sync::watch;
@@ -122,8 +122,8 @@ impl Stream {
         let mut ended = Ended::AtOnce;
         while let Some(Ok(event)) = events.next().await {
             ended = Ended::AfterEvents;
-            if !event.data.is_empty() {
-                self.take(event.data);
+            for message in apart(event.data).filter(|message| !message.is_empty()) {
+                self.take(message);
             }
         }
         ended

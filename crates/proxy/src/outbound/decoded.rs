@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use mcp::message::apart;
 use mcp::sse;
 
 use super::MAX_EVENT_BYTES;
@@ -94,19 +95,21 @@ impl Decoded {
             if event.data.is_empty() {
                 continue;
             }
-            match self.relay.pass(event.data) {
-                Passed::Nothing => {}
-                Passed::Message(data) => self.ready.push_back(self.event(&data)),
-                Passed::Answer(data) => {
-                    self.has_answered = true;
-                    self.ready.push_back(self.event(&data));
-                }
-                Passed::Question { id, question } => questions.push((id, question)),
-                Passed::Lacking(error) => {
-                    (self.has_answered, self.is_behind) = (true, false);
-                    self.refusal = Some(error.clone()).filter(|_| self.ready.is_empty());
-                    self.ready.push_back(self.event(&error));
-                    return Taken::Refused;
+            for message in apart(event.data) {
+                match self.relay.pass(message) {
+                    Passed::Nothing => {}
+                    Passed::Message(data) => self.ready.push_back(self.event(&data)),
+                    Passed::Answer(data) => {
+                        self.has_answered = true;
+                        self.ready.push_back(self.event(&data));
+                    }
+                    Passed::Question { id, question } => questions.push((id, question)),
+                    Passed::Lacking(error) => {
+                        (self.has_answered, self.is_behind) = (true, false);
+                        self.refusal = Some(error.clone()).filter(|_| self.ready.is_empty());
+                        self.ready.push_back(self.event(&error));
+                        return Taken::Refused;
+                    }
                 }
             }
         }
