@@ -17,6 +17,12 @@ pub enum Error {
         /// Which address, and why.
         reason: String,
     },
+    /// The backend wants a token, and the authorization server gave none. The request was not sent.
+    #[error("no token: {reason}")]
+    NoToken {
+        /// What failed, in a few words. Says nothing secret.
+        reason: String,
+    },
     /// A deadline passed.
     #[error("timed out: {what}")]
     TimedOut {
@@ -63,7 +69,7 @@ impl Error {
     /// Says whether the request may have run, so that sending it again could run it twice.
     pub fn may_have_run(&self) -> bool {
         match self {
-            Self::Unreachable { .. } | Self::ForbiddenAddress { .. } => false,
+            Self::Unreachable { .. } | Self::ForbiddenAddress { .. } | Self::NoToken { .. } => false,
             Self::TimedOut { may_have_run, .. } => *may_have_run,
             Self::Broken { .. }
             | Self::Refused(_)
@@ -77,7 +83,7 @@ impl Error {
     /// Returns a short reason for the `data.reason` of a client's error. It names no address of the backend.
     pub fn reason(&self) -> String {
         match self {
-            Self::Unreachable { reason } => reason.clone(),
+            Self::Unreachable { reason } | Self::NoToken { reason } => reason.clone(),
             Self::ForbiddenAddress { .. } => "address refused".into(),
             other => other.to_string(),
         }

@@ -271,7 +271,8 @@ pub(crate) fn says_nothing(error: &Error) -> bool {
         | Error::ForbiddenAddress { .. }
         | Error::TimedOut { .. }
         | Error::Broken { .. }
-        | Error::Overloaded => true,
+        | Error::Overloaded
+        | Error::NoToken { .. } => true,
     }
 }
 

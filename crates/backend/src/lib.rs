@@ -13,6 +13,7 @@ pub mod reply;
 pub mod send;
 pub mod settings;
 pub mod stdio;
+pub mod tokens;
 
 mod answer;
 mod ask;
@@ -38,3 +39,4 @@ pub use reply::Reply;
 pub use send::Outgoing;
 pub use settings::Settings;
 pub use stdio::Stdio;
+pub use tokens::{Caller, Tokens};

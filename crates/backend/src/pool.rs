@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::host::{Host, Opened, lock};
 use crate::route::{self, Route};
 use crate::settings::Settings;
+use crate::tokens::Caller;
 
 /// How often connections that nobody asks for are looked through.
 const SWEEP_EVERY: Duration = Duration::from_secs(10);
@@ -25,7 +26,9 @@ const MAX_ROUTES: usize = 10_000;
 /// Made once for each thread that serves requests, so that its locks are never waited for.
 pub struct Backends {
     pub(crate) settings: Arc<Settings>,
-    table: Mutex<Table>,
+    table: Arc<Mutex<Table>>,
+    /// On whose behalf requests are sent, where one of the backends may want to know.
+    pub(crate) caller: Option<Caller>,
 }
 
 struct Table {
@@ -38,7 +41,17 @@ impl Backends {
     /// Makes an empty pool.
     pub fn new(settings: Arc<Settings>) -> Self {
         let table = Table { routes: HashMap::new(), hosts: HashMap::new(), swept: Instant::now() };
-        Self { settings, table: Mutex::new(table) }
+        Self { settings, table: Arc::new(Mutex::new(table)), caller: None }
+    }
+
+    /// Returns the same connections, for requests on behalf of a caller.
+    pub fn on_behalf_of(&self, caller: Caller) -> Self {
+        Self { settings: self.settings.clone(), table: self.table.clone(), caller: Some(caller) }
+    }
+
+    /// Returns a pool of its own, on behalf of the same caller.
+    pub(crate) fn apart(&self) -> Self {
+        Self { caller: self.caller.clone(), ..Self::new(self.settings.clone()) }
     }
 
     /// Returns what all connections have in common.
@@ -69,7 +82,7 @@ impl Backends {
             table.hosts.retain(|_, host| Arc::strong_count(host) > 1);
         }
         let host = table.host(endpoint, &self.settings);
-        let route = Arc::new(Route::new(endpoint, host)?);
+        let route = Arc::new(Route::new(endpoint, host, self.settings.tokens.as_ref())?);
         table.routes.insert(url.into(), route.clone());
         Ok(route)
     }

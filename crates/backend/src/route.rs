@@ -11,6 +11,7 @@ use http_body_util::Full;
 use crate::error::Error;
 use crate::host::Host;
 use crate::outgoing::Outgoing;
+use crate::tokens::{Place, Tokens};
 
 /// An endpoint made ready for requests.
 pub(crate) struct Route {
@@ -23,11 +24,17 @@ pub(crate) struct Route {
     headers: Vec<(HeaderName, HeaderValue)>,
     /// What `headers` were made of.
     source: Vec<Header>,
+    /// Where requests get their token, where they need one.
+    pub(crate) tokens: Option<Arc<Place>>,
 }
 
 impl Route {
     /// Prepares an endpoint. Fails, as unreachable, where its headers cannot be sent.
-    pub(crate) fn new(endpoint: &Endpoint, host: Arc<Host>) -> Result<Self, Error> {
+    pub(crate) fn new(
+        endpoint: &Endpoint,
+        host: Arc<Host>,
+        tokens: Option<&Arc<Tokens>>,
+    ) -> Result<Self, Error> {
         let unusable = |what: &str| Error::unreachable(format!("the endpoint's {what} cannot be sent"));
         let url = &endpoint.url;
         let path = match url.query() {
@@ -47,12 +54,22 @@ impl Route {
         for (name, value) in &headers {
             write_header(name, value, &mut head);
         }
-        Ok(Self { host, head, uri, headers, source: endpoint.headers.clone() })
+        let tokens = match (&endpoint.authorization, tokens) {
+            (None, _) => None,
+            (Some(authorization), Some(tokens)) => Some(tokens.place(endpoint, authorization)),
+            (Some(_), None) => return Err(Error::NoToken { reason: "none are had here".into() }),
+        };
+        Ok(Self { host, head, uri, headers, source: endpoint.headers.clone(), tokens })
     }
 
-    /// Says whether the endpoint's headers are still those the route was made of.
+    /// Says whether the endpoint's headers and tokens are still those the route was made of.
     pub(crate) fn is_of(&self, endpoint: &Endpoint) -> bool {
-        self.source == endpoint.headers
+        let same_tokens = match (&self.tokens, &endpoint.authorization) {
+            (None, None) => true,
+            (Some(place), Some(authorization)) => place.is_of(authorization),
+            _ => false,
+        };
+        same_tokens && self.source == endpoint.headers
     }
 
     /// Writes a request's HTTP/1 head. The endpoint's headers and those that frame the body are ours.

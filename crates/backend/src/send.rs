@@ -5,7 +5,8 @@ use std::pin::pin;
 use std::task::Poll;
 
 use catalog::endpoint::Endpoint;
-use http::Response;
+use http::header::AUTHORIZATION;
+use http::{Response, StatusCode};
 use tokio::time::Instant;
 
 use crate::error::Error;
@@ -14,6 +15,7 @@ use crate::line::{Failed, Line};
 use crate::pool::Backends;
 use crate::reply::Reply;
 use crate::route::Route;
+use crate::tokens::Place;
 
 pub use crate::outgoing::Outgoing;
 
@@ -48,6 +50,41 @@ impl Backends {
 
     /// Sends a request to an endpoint that was made ready.
     pub(crate) async fn send_on(
+        &self,
+        route: &Route,
+        outgoing: Outgoing,
+        now: Instant,
+        deadline: Instant,
+    ) -> Result<Response<Reply>, Error> {
+        match &route.tokens {
+            None => self.send_once(route, outgoing, now, deadline).await,
+            Some(place) => Box::pin(self.send_with_token(route, place, outgoing, deadline)).await,
+        }
+    }
+
+    /// Sends a request with a token. One that is refused is sent once more with another token: with the first it surely
+    /// did not run.
+    async fn send_with_token(
+        &self,
+        route: &Route,
+        place: &Place,
+        mut outgoing: Outgoing,
+        deadline: Instant,
+    ) -> Result<Response<Reply>, Error> {
+        let cell = place.cell(self.caller.as_ref());
+        let token = place.token(&cell, deadline).await?;
+        outgoing.headers.insert(AUTHORIZATION, token.header.clone());
+        let answer = self.send_once(route, outgoing.clone(), Instant::now(), deadline).await?;
+        if answer.status() != StatusCode::UNAUTHORIZED {
+            return Ok(answer);
+        }
+        let Some(other) = place.after_refusal(&cell, &token, deadline).await else { return Ok(answer) };
+        drop(answer);
+        outgoing.headers.insert(AUTHORIZATION, other.header.clone());
+        self.send_once(route, outgoing, Instant::now(), deadline).await
+    }
+
+    async fn send_once(
         &self,
         route: &Route,
         outgoing: Outgoing,

@@ -10,6 +10,7 @@ use crate::budget::Budget;
 use crate::event_stream::EventStreams;
 use crate::stdio::{Limits, Stdio};
 use crate::tls;
+use crate::tokens::Tokens;
 
 pub use crate::tls::BadRoots;
 
@@ -40,6 +41,8 @@ pub struct Settings {
     pub stdio: Arc<Stdio>,
     /// Conversations over HTTP+SSE that are open.
     pub event_streams: Arc<EventStreams>,
+    /// Tokens for backends whose authorization servers give some; without it none are had.
+    pub tokens: Option<Arc<Tokens>>,
 }
 
 impl Settings {
@@ -63,6 +66,7 @@ impl Settings {
             budget: Budget::default(),
             stdio: Stdio::new(BTreeMap::new(), Limits::default()),
             event_streams: Arc::default(),
+            tokens: None,
         })
     }
 

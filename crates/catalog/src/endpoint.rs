@@ -1,12 +1,13 @@
 //! Where a version lives: its URL, how it is spoken to, and the credentials it wants.
 
-use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 use url::{Host, Url};
-use zeroize::Zeroizing;
 
+use crate::authorization::Authorization;
 use crate::invalid::Invalid;
+pub use crate::secret::Secret;
 
 /// Most headers a version may add to each of its requests.
 pub const MAX_HEADERS: usize = 32;
@@ -31,6 +32,8 @@ pub struct Endpoint {
     pub headers: Vec<Header>,
     /// The era an operator pinned; learnt from the backend where absent.
     pub pinned_era: Option<Era>,
+    /// How requests get a token, where an authorization server gives it.
+    pub authorization: Option<Arc<Authorization>>,
 }
 
 /// A header that each request to a backend carries.
@@ -41,10 +44,6 @@ pub struct Header {
     /// Value; treated as a secret.
     pub value: Secret,
 }
-
-/// Text that no log and no answer shows.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Zeroizing<String>);
 
 /// The two families of MCP revisions: with sessions, and without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,24 +132,6 @@ impl From<Era> for Eras {
     }
 }
 
-impl Secret {
-    /// Takes a secret in.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(Zeroizing::new(text.into()))
-    }
-
-    /// Gives the secret out, to the code that sends or seals it.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(secret)")
-    }
-}
-
 impl Transport {
     /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
@@ -196,7 +177,7 @@ impl Endpoint {
         url.set_fragment(None);
         let is_ours =
             url.origin() == self.url.origin() && url.username().is_empty() && url.password().is_none();
-        is_ours.then(|| Self { url, headers: self.headers.clone(), pinned_era: self.pinned_era })
+        is_ours.then(|| Self { url, ..self.clone() })
     }
 
     /// Checks a backend URL: `http` or `https`, a host, no user or password, and no address that `rule`

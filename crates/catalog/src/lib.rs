@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 pub mod access;
+pub mod authorization;
 pub mod endpoint;
 pub mod error;
 mod invalid;
@@ -14,6 +15,7 @@ pub mod name;
 pub mod prose;
 pub mod rating;
 mod scope;
+mod secret;
 pub mod server;
 pub mod time;
 pub mod token;

@@ -256,7 +256,7 @@ fn backend_settings(config: &Config, stdio: &Arc<backend::Stdio>) -> anyhow::Res
     let given = &config.backends;
     let rule = AddressRule { allow_private: given.allow_private };
     let settings = backend::Settings::new(&given.extra_roots, rule).context("backends.extra_ca_files")?;
-    Ok(backend::Settings {
+    let mut settings = backend::Settings {
         learnt_address_rule: AddressRule { allow_private: given.allow_private_learnt },
         connect: given.connect_timeout,
         answer: given.answer_timeout,
@@ -264,7 +264,10 @@ fn backend_settings(config: &Config, stdio: &Arc<backend::Stdio>) -> anyhow::Res
         probe: given.probe_timeout,
         stdio: stdio.clone(),
         ..settings
-    })
+    };
+    // Fetched on this runtime, so that fetching outlives the data threads.
+    settings.tokens = Some(backend::Tokens::new(backend::Fetcher::new(&settings)));
+    Ok(settings)
 }
 
 fn registry_settings(config: &Config) -> registry::Settings {

@@ -115,6 +115,11 @@ pub(crate) fn caller(
     Ok(principal)
 }
 
+/// Returns the token that a caller was admitted with; anonymous callers have none.
+pub(crate) fn presented(headers: &HeaderMap) -> Option<&str> {
+    headers.get(AUTHORIZATION).and_then(inbound::ascii).and_then(bearer)
+}
+
 fn bearer(value: &str) -> Option<&str> {
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())

@@ -79,6 +79,9 @@ pub(crate) enum Error {
     Unreachable { server: String, reason: String },
     #[error("Backend server refused the gateway's credentials: {server}")]
     RefusedCredentials { server: String },
+    /// The authorization server of a backend gave no token, so nothing was sent.
+    #[error("No credentials for backend server: {server}")]
+    NoCredentials { server: String, reason: String },
     #[error("Backend server timed out: {server}")]
     TimedOut { server: String, reason: String },
     #[error("Backend server gave an unusable answer: {server}")]
@@ -102,6 +105,7 @@ impl Error {
                 Self::Unreachable { server, reason }
             }
             backend::Error::ForbiddenAddress { .. } => Self::Unreachable { server, reason },
+            backend::Error::NoToken { .. } => Self::NoCredentials { server, reason },
             backend::Error::TimedOut { .. } => Self::TimedOut { server, reason },
             backend::Error::Overloaded => Self::Overloaded { server },
             backend::Error::Rpc { code, message } => {
@@ -120,6 +124,7 @@ impl Error {
             self,
             Self::Unreachable { .. }
                 | Self::RefusedCredentials { .. }
+                | Self::NoCredentials { .. }
                 | Self::TimedOut { .. }
                 | Self::Unusable { .. }
                 | Self::Overloaded { .. }
@@ -132,6 +137,7 @@ impl Error {
     pub(crate) fn reason(&self) -> &str {
         match self {
             Self::Unreachable { reason, .. }
+            | Self::NoCredentials { reason, .. }
             | Self::TimedOut { reason, .. }
             | Self::Unusable { reason, .. } => reason,
             _ => "",
@@ -162,7 +168,7 @@ impl Error {
             Self::MissingScope { .. } => "scope",
             Self::RateLimited { .. } => "rate-limited",
             Self::Unreachable { .. } => "backend-unreachable",
-            Self::RefusedCredentials { .. } => "backend-credentials",
+            Self::RefusedCredentials { .. } | Self::NoCredentials { .. } => "backend-credentials",
             Self::TimedOut { .. } => "backend-timeout",
             Self::Overloaded { .. } | Self::TooManyStreams | Self::DoorFull => "overloaded",
             Self::Unusable { .. } | Self::Misdressed { .. } | Self::Refused { .. } => "backend-answer",

@@ -58,7 +58,7 @@ use std::time::Instant;
 use ::http::header::CONTENT_ENCODING;
 use ::http::request::Parts;
 use ::http::{HeaderMap, HeaderValue, Method, Request, Response};
-use backend::Backends;
+use backend::{Backends, Caller};
 use bytes::Bytes;
 use catalog::access::Principal;
 use mcp::headers::{Accepts, SESSION_ID};
@@ -175,12 +175,13 @@ impl Proxy {
         if !target.is_enabled() {
             return Err(Error::Disabled(known.path.clone()));
         }
+        let plane = self.plane_for(target, &parts.headers);
         if parts.method != Method::POST {
             admit::enter(&table, &principal, target)?;
             if parts.method == Method::GET {
                 pace::opening(shared, &principal, target.path())?;
             }
-            return Box::pin(self.without_message(parts, target, &principal, known)).await;
+            return Box::pin(without_message(&plane, parts, target, &principal, known)).await;
         }
         let headers = &parts.headers;
         check_content(headers)?;
@@ -192,7 +193,7 @@ impl Proxy {
         let outline = match Outline::read(&body) {
             Ok(outline) => outline,
             Err(Malformed::Batch) => {
-                return Box::pin(self.several(parts, body, target, principal, known)).await;
+                return Box::pin(several(plane, parts, body, target, principal, known)).await;
             }
             Err(malformed) => {
                 known.id = malformed.id().map(|id| Bytes::copy_from_slice(id.as_bytes()));
@@ -204,14 +205,14 @@ impl Proxy {
             inbound::classify(headers, &body, &outline).inspect_err(|_| known.front = Front::Modern)?;
         admit::enter(&table, &principal, target)?;
         pace::message(shared, &principal, target.path(), &outline)?;
-        let (plane, headers, front) = (self.plane.clone(), std::mem::take(&mut parts.headers), known.front);
+        let (headers, front) = (std::mem::take(&mut parts.headers), known.front);
         let call = Call { plane, table: table.clone(), principal, headers, body, outline, front, accepts };
         match target {
             Target::Server(server) => {
                 let is_session =
                     front == Front::Legacy && call.outline.method != mcp::method::Method::Initialize;
                 let choice =
-                    direct::choose_version(&self.plane, server, &call.headers, &call.principal, is_session)?;
+                    direct::choose_version(&call.plane, server, &call.headers, &call.principal, is_session)?;
                 direct::post(&call, known.choice.insert(choice)).await
             }
             Target::Virtual(target) => match front {
@@ -219,68 +220,6 @@ impl Proxy {
                 Front::Modern => Box::pin(virtual_server::modern(&call, target)).await,
             },
         }
-    }
-
-    /// GET opens a session's stream and DELETE ends it; both exist only for sessions of the legacy era.
-    async fn without_message(
-        &self,
-        parts: &Parts,
-        target: Target<'_>,
-        principal: &Principal,
-        known: &mut Known,
-    ) -> Result<Response<Body>, Error> {
-        let is_get = parts.method == Method::GET;
-        if !is_get && parts.method != Method::DELETE {
-            return Err(Error::MethodNotAllowed { allow: "GET, POST, DELETE" });
-        }
-        if inbound::is_modern(&parts.headers) || !parts.headers.contains_key(SESSION_ID) {
-            return Err(Error::MethodNotAllowed { allow: "POST" });
-        }
-        if is_get && !mcp::headers::accepts(&parts.headers).events {
-            return Err(Error::NotAcceptable);
-        }
-        let (plane, headers) = (&self.plane, &parts.headers);
-        match target {
-            Target::Server(server) => {
-                let choice = direct::choose_version(plane, server, headers, principal, true)?;
-                let choice = known.choice.insert(choice);
-                match is_get {
-                    true => direct::listen(plane, headers, choice, principal).await,
-                    false => direct::end(plane, headers, choice, principal).await,
-                }
-            }
-            Target::Virtual(target) if is_get => {
-                virtual_server::listen::open(plane, headers, target, principal).await
-            }
-            Target::Virtual(target) => virtual_server::end(plane, headers, target, principal).await,
-        }
-    }
-
-    /// A batch: only legacy clients send one, and only those of one revision.
-    async fn several(
-        &self,
-        parts: &mut Parts,
-        body: Bytes,
-        target: Target<'_>,
-        principal: Arc<Principal>,
-        known: &mut Known,
-    ) -> Result<Response<Body>, Error> {
-        let table = known.table.clone().expect("loaded at the start");
-        admit::enter(&table, &principal, target)?;
-        if let Target::Server(server) = target {
-            let choice = direct::choose_version(&self.plane, server, &parts.headers, &principal, true)?;
-            known.choice = Some(choice);
-        }
-        let standing = Standing {
-            plane: self.plane.clone(),
-            principal,
-            accepts: mcp::headers::accepts(&parts.headers),
-            headers: std::mem::take(&mut parts.headers),
-            table,
-            path: known.path.clone(),
-            host: known.host.clone(),
-        };
-        batch::post(standing, known.choice.as_ref(), &body).await
     }
 
     /// An endpoint over HTTP+SSE, for clients of 2024-11-05.
@@ -291,7 +230,8 @@ impl Proxy {
         target: Target<'_>,
         known: &mut Known,
     ) -> Result<Response<Body>, Error> {
-        let (plane, settings) = (&self.plane, &self.plane.shared.settings);
+        let plane = self.plane_for(target, &parts.headers);
+        let (plane, settings) = (&plane, &self.plane.shared.settings);
         let table = known.table.clone().expect("loaded at the start");
         known.is_at(target);
         let principal = admit::caller(&parts.headers, target.path(), &table, &plane.shared)?;
@@ -325,6 +265,16 @@ impl Proxy {
         event_door::post(standing, parts.uri.query(), body).await
     }
 
+    /// Returns what a request works with: connections on behalf of its caller, where a backend behind the target wants a
+    /// token of theirs.
+    fn plane_for(&self, target: Target<'_>, headers: &HeaderMap) -> Plane {
+        let Some(bearer) = target.wants_caller().then(|| admit::presented(headers)).flatten() else {
+            return self.plane.clone();
+        };
+        let backends = self.plane.backends.on_behalf_of(Caller::new(bearer));
+        Plane { shared: self.plane.shared.clone(), backends: Arc::new(backends) }
+    }
+
     fn refuse(&self, error: &Error, known: &Known) -> Response<Body> {
         let place = Place { host: known.host.as_ref(), path: &known.path, table: known.table.as_deref() };
         let is_modern = known.front == Front::Modern;
@@ -340,6 +290,68 @@ impl Known {
             Target::Virtual(_) => Endpoint::Virtual,
         };
     }
+}
+
+/// GET opens a session's stream and DELETE ends it; both exist only for sessions of the legacy era.
+async fn without_message(
+    plane: &Plane,
+    parts: &Parts,
+    target: Target<'_>,
+    principal: &Principal,
+    known: &mut Known,
+) -> Result<Response<Body>, Error> {
+    let is_get = parts.method == Method::GET;
+    if !is_get && parts.method != Method::DELETE {
+        return Err(Error::MethodNotAllowed { allow: "GET, POST, DELETE" });
+    }
+    if inbound::is_modern(&parts.headers) || !parts.headers.contains_key(SESSION_ID) {
+        return Err(Error::MethodNotAllowed { allow: "POST" });
+    }
+    if is_get && !mcp::headers::accepts(&parts.headers).events {
+        return Err(Error::NotAcceptable);
+    }
+    let headers = &parts.headers;
+    match target {
+        Target::Server(server) => {
+            let choice = direct::choose_version(plane, server, headers, principal, true)?;
+            let choice = known.choice.insert(choice);
+            match is_get {
+                true => direct::listen(plane, headers, choice, principal).await,
+                false => direct::end(plane, headers, choice, principal).await,
+            }
+        }
+        Target::Virtual(target) if is_get => {
+            virtual_server::listen::open(plane, headers, target, principal).await
+        }
+        Target::Virtual(target) => virtual_server::end(plane, headers, target, principal).await,
+    }
+}
+
+/// A batch: only legacy clients send one, and only those of one revision.
+async fn several(
+    plane: Plane,
+    parts: &mut Parts,
+    body: Bytes,
+    target: Target<'_>,
+    principal: Arc<Principal>,
+    known: &mut Known,
+) -> Result<Response<Body>, Error> {
+    let table = known.table.clone().expect("loaded at the start");
+    admit::enter(&table, &principal, target)?;
+    if let Target::Server(server) = target {
+        let choice = direct::choose_version(&plane, server, &parts.headers, &principal, true)?;
+        known.choice = Some(choice);
+    }
+    let standing = Standing {
+        plane,
+        principal,
+        accepts: mcp::headers::accepts(&parts.headers),
+        headers: std::mem::take(&mut parts.headers),
+        table,
+        path: known.path.clone(),
+        host: known.host.clone(),
+    };
+    batch::post(standing, known.choice.as_ref(), &body).await
 }
 
 /// Refuses bodies that are no plain JSON.

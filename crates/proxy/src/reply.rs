@@ -117,7 +117,9 @@ fn rpc_code(error: &Error, is_modern: bool) -> i32 {
         Error::NoSuchVersion { .. } => code::NO_SUCH_VERSION,
         Error::MissingScope { .. } => code::MISSING_SCOPE,
         Error::RateLimited { .. } => code::RATE_LIMITED,
-        Error::Unreachable { .. } | Error::RefusedCredentials { .. } => code::UNREACHABLE,
+        Error::Unreachable { .. } | Error::RefusedCredentials { .. } | Error::NoCredentials { .. } => {
+            code::UNREACHABLE
+        }
         Error::TimedOut { .. } => code::TIMED_OUT,
         Error::Unusable { .. } => code::UNUSABLE_ANSWER,
         Error::Overloaded { .. } | Error::TooManyStreams | Error::DoorFull => code::OVERLOADED,
@@ -130,6 +132,7 @@ fn rpc_code(error: &Error, is_modern: bool) -> i32 {
 fn data(error: &Error) -> Option<String> {
     match error {
         Error::Unreachable { server, reason }
+        | Error::NoCredentials { server, reason }
         | Error::TimedOut { server, reason }
         | Error::Unusable { server, reason } => {
             Some(format!(r#"{{"server":{},"reason":{}}}"#, quote(server), quote(reason)))

@@ -130,7 +130,12 @@ pub(crate) fn add_server(catalog: &mut Catalog, path: &str, labels: &[&str], url
     let url = Endpoint::parse_url("url", url, AddressRule { allow_private: true }).unwrap();
     let version = |label: &&str| Version {
         label: VersionLabel::parse("version", label).unwrap(),
-        endpoint: Arc::new(Endpoint { url: url.clone(), headers: Vec::new(), pinned_era: era }),
+        endpoint: Arc::new(Endpoint {
+            url: url.clone(),
+            headers: Vec::new(),
+            pinned_era: era,
+            authorization: None,
+        }),
         description: String::new(),
         status: Status::Stable,
         released_on: None,

@@ -112,6 +112,7 @@ fn compile_server(source: &Arc<Server>, catalog: &Catalog, old: Option<&Arc<Serv
         required_scopes: source.required_scopes.clone(),
         is_enabled: source.is_enabled,
         strict_versions: source.strict_versions,
+        wants_caller: versions.iter().any(|version| version.wants_caller()),
         versions,
         active: active.expect("a server holds its active version"),
         source: source.clone(),

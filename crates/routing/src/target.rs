@@ -33,6 +33,8 @@ pub struct ServerTarget {
     pub is_enabled: bool,
     /// Whether unknown labels are refused.
     pub strict_versions: bool,
+    /// Whether one of its versions wants a token of the caller.
+    pub(crate) wants_caller: bool,
     pub(crate) versions: Vec<Arc<VersionTarget>>,
     pub(crate) active: usize,
     pub(crate) source: Arc<Server>,
@@ -58,6 +60,8 @@ pub struct VirtualTarget {
     pub server_info: String,
     /// Exposed names whose tool is gone from its server, or of no use to any client.
     pub missing: Vec<String>,
+    /// Whether one of its backends wants a token of the caller.
+    pub(crate) wants_caller: bool,
     /// For each mapping the index of its backend; `None` where that is gone.
     pub(crate) rows: Vec<Option<usize>>,
     /// What clients of each era see. The same, unless one of its backends offers other things in each.
@@ -80,6 +84,14 @@ impl Target<'_> {
         match self {
             Self::Server(server) => &server.required_scopes,
             Self::Virtual(target) => &target.required_scopes,
+        }
+    }
+
+    /// Says whether a backend behind it wants a token of the caller.
+    pub fn wants_caller(&self) -> bool {
+        match self {
+            Self::Server(server) => server.wants_caller,
+            Self::Virtual(target) => target.wants_caller,
         }
     }
 

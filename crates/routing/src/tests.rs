@@ -147,7 +147,7 @@ fn version(text: &str) -> Version {
     let url = Endpoint::parse_url("url", &format!("http://127.0.0.1:9000/{text}"), rule).unwrap();
     Version {
         label: label(text),
-        endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None }),
+        endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None }),
         description: String::new(),
         status: Status::Stable,
         released_on: None,

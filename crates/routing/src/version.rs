@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use catalog::VersionKey;
+use catalog::authorization::Flow;
 use catalog::endpoint::{Endpoint, Era, Eras};
 use catalog::inventory::{Inventory, Side};
 use catalog::server::{Status, Version};
@@ -108,6 +109,11 @@ impl VersionTarget {
                 object.and_then(|object| mcp::message::member(object, key).map(|value| value.of(object)));
         }
         object.is_some()
+    }
+
+    /// Says whether its backend wants a token of the caller, not of the gateway.
+    pub fn wants_caller(&self) -> bool {
+        self.endpoint.authorization.as_ref().is_some_and(|one| one.flow != Flow::Service)
     }
 
     /// Says whether its backend announced a capability to clients of `front`.

@@ -20,7 +20,7 @@ fn version(label: &str, description: &str) -> Version {
     let url = Endpoint::parse_url("url", "http://127.0.0.1:1/mcp", rule).unwrap();
     Version {
         label: VersionLabel::parse("version", label).unwrap(),
-        endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None }),
+        endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None }),
         description: description.into(),
         status: Status::Stable,
         released_on: None,

@@ -5,6 +5,7 @@
 //! tools may write too.
 
 mod access;
+mod authorization;
 mod inventory;
 mod moment;
 mod rating;

@@ -14,6 +14,7 @@
 //! # }
 //! ```
 
+pub mod authority;
 pub mod backend;
 pub mod both;
 mod call;
@@ -42,6 +43,7 @@ mod tasks;
 pub mod tool;
 mod wire;
 
+pub use authority::Authority;
 pub use client::Client;
 pub use tool::{Behaviour, Tool};
 

@@ -158,7 +158,12 @@ fn version(label: &str, number: usize, backend: SocketAddr, now: Timestamp) -> a
     let url = format!("http://{backend}/{label}/{number}/mcp");
     Ok(Version {
         label: VersionLabel::parse("version", label).expect("a good label"),
-        endpoint: Arc::new(Endpoint { url: url.parse()?, headers: Vec::new(), pinned_era: None }),
+        endpoint: Arc::new(Endpoint {
+            url: url.parse()?,
+            headers: Vec::new(),
+            pinned_era: None,
+            authorization: None,
+        }),
         description: format!("Server number {number} of the benchmark's large catalog, version {label}."),
         status: Status::Stable,
         released_on: None,

@@ -58,7 +58,7 @@ impl Channel {
             closing: watch::Sender::new(false),
         });
         // Connections of its own: it outlives the request that opened it.
-        let backends = Arc::new(Backends::new(backends.settings().clone()));
+        let backends = Arc::new(backends.apart());
         tokio::spawn(channel.clone().run(opened.events, backends, to_post));
         channel
     }
@@ -88,7 +88,7 @@ impl Channel {
         let now = Instant::now();
         // The same origin, so the same connections.
         let host = backends.route(&self.endpoint, now)?.host.clone();
-        let route = Route::new(&self.posts, host)?;
+        let route = Route::new(&self.posts, host, backends.settings.tokens.as_ref())?;
         let outgoing = Outgoing { method: Verb::POST, headers, body };
         let response = backends.send_on(&route, outgoing, now, deadline).await?;
         let status = response.status();

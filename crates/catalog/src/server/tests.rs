@@ -11,7 +11,7 @@ fn version(label: &str) -> Version {
     let url = Url::parse(&format!("http://{label}.example.com/mcp")).unwrap();
     Version {
         label: VersionLabel::parse("version", label).unwrap(),
-        endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None }),
+        endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None }),
         description: format!("about {label}"),
         status: Status::Stable,
         released_on: None,

@@ -150,7 +150,7 @@ impl Speaker {
         if body.is_some() {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
-        let endpoint = Endpoint { url, headers: Vec::new(), pinned_era: None };
+        let endpoint = Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None };
         let outgoing = Outgoing { method, headers, body: body.unwrap_or_default().into() };
         let unreachable = |error: backend::Error| {
             let hint = "is the gateway running there (switchyard serve)?";

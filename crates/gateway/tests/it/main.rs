@@ -14,6 +14,7 @@ mod batches;
 mod bridging;
 mod cli;
 mod config;
+mod credentials;
 mod direct;
 mod ended;
 mod event_streams;

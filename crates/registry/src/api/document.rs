@@ -1,5 +1,6 @@
 //! The document that stands for a server and for each of its versions, with the original registry's field names.
 
+use catalog::authorization::Authorization;
 use catalog::endpoint::{Era, Transport};
 use catalog::name::{ServerPath, VersionLabel};
 use catalog::rating::Rated;
@@ -7,6 +8,7 @@ use catalog::server::{Server, Version, Visibility};
 use catalog::time::Timestamp;
 use catalog::{Catalog, VersionKey};
 use serde::Serialize;
+use url::Url;
 use utoipa::ToSchema;
 
 use super::edit::scheme_of;
@@ -51,8 +53,12 @@ pub(crate) struct Document {
     supported_transports: [&'static str; 1],
     /// `streamable-http` or `stdio`.
     transport: &'static str,
-    /// `none`, `bearer`, `basic` or `api_key`. The credential itself is never shown.
+    /// `none`, `bearer`, `basic`, `api_key`, `oauth_client_credentials` or `oauth_token_exchange`. The
+    /// credential itself is never shown.
     auth_scheme: &'static str,
+    /// Where tokens for its backend come from; who the gateway is there is never shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oauth: Option<OauthDocument>,
     /// Whether requests to the backend carry a credential.
     has_credentials: bool,
     /// Names of the headers that requests to the backend carry.
@@ -113,6 +119,44 @@ pub(crate) struct Document {
     revision: u64,
 }
 
+/// Where tokens for a backend come from.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Oauth)]
+pub(crate) struct OauthDocument {
+    /// The authorization server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    issuer: Option<String>,
+    /// Where tokens are had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_url: Option<String>,
+    /// Where users allow the gateway to act for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    authorization_url: Option<String>,
+    /// Scopes that are asked for.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    scope: String,
+    /// The resource tokens are for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource: Option<String>,
+    /// The audience of tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    audience: Option<String>,
+}
+
+impl OauthDocument {
+    fn of(authorization: &Authorization) -> Self {
+        let text = |url: &Option<Url>| url.as_ref().map(Url::to_string);
+        Self {
+            issuer: text(&authorization.issuer),
+            token_url: text(&authorization.token_url),
+            authorization_url: text(&authorization.authorization_url),
+            scope: authorization.scope.clone(),
+            resource: authorization.resource.clone(),
+            audience: authorization.audience.clone(),
+        }
+    }
+}
+
 impl Document {
     /// Describes the active version, and so the server.
     pub(crate) fn of_server(registry: &Registry, catalog: &Catalog, server: &Server) -> Self {
@@ -159,8 +203,9 @@ impl Document {
             proxy_pass_url: version.endpoint.url.to_string(),
             supported_transports: [transport],
             transport,
-            auth_scheme: scheme_of(headers),
-            has_credentials: !headers.is_empty(),
+            auth_scheme: scheme_of(&version.endpoint),
+            oauth: version.endpoint.authorization.as_deref().map(OauthDocument::of),
+            has_credentials: !headers.is_empty() || version.endpoint.authorization.is_some(),
             header_names: headers.iter().map(|header| header.name.clone()).collect(),
             status: version.status.as_str(),
             release_date: version.released_on.clone(),

@@ -2,13 +2,14 @@
 
 mod backend_url;
 mod credential;
+mod oauth;
 
 use std::sync::Arc;
 
 use catalog::access::Scope;
 use catalog::endpoint::{Endpoint, Era, Eras};
 use catalog::error::Invalid;
-use catalog::name::VersionLabel;
+use catalog::name::{ServerPath, VersionLabel};
 use catalog::server::{Server, Status, Version, Visibility};
 use catalog::time::Timestamp;
 use url::Url;
@@ -105,7 +106,7 @@ impl VersionEdit {
             released_on: read_day(fields, "release_date"),
             sunset_on: read_day(fields, "sunset_date"),
             era: read_era(fields),
-            credential: CredentialEdit::read(fields),
+            credential: CredentialEdit::read(fields, parts.settings.address_rule),
         }
     }
 
@@ -128,13 +129,18 @@ impl VersionEdit {
     }
 
     /// Makes a version. Fails without a URL.
-    pub(super) fn create(self, label: VersionLabel, now: Timestamp) -> Result<Version, Vec<Invalid>> {
+    pub(super) fn create(
+        self,
+        server: &ServerPath,
+        label: VersionLabel,
+        now: Timestamp,
+    ) -> Result<Version, Vec<Invalid>> {
         let mut faults = Vec::new();
         self.require_whole(&mut faults);
         let Some(url) = self.url.clone() else { return Err(faults) };
         let bare = Version {
             label,
-            endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None }),
+            endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None }),
             description: String::new(),
             status: Status::default(),
             released_on: None,
@@ -143,16 +149,21 @@ impl VersionEdit {
             registered_at: now,
             updated_at: now,
         };
-        self.apply(&bare, now).map_err(|fault| vec![fault])
+        self.apply(server, &bare, now).map_err(|fault| vec![fault])
     }
 
     /// Returns the version with what was given.
-    pub(super) fn apply(self, version: &Version, now: Timestamp) -> Result<Version, Invalid> {
+    pub(super) fn apply(
+        self,
+        server: &ServerPath,
+        version: &Version,
+        now: Timestamp,
+    ) -> Result<Version, Invalid> {
         let mut next = version.clone();
         let mut endpoint = Endpoint::clone(&version.endpoint);
         set(&mut endpoint.url, self.url);
         set(&mut endpoint.pinned_era, self.era);
-        self.credential.apply(&mut endpoint.headers)?;
+        self.credential.apply(&mut endpoint, server)?;
         backend_url::check(&endpoint)?;
         if endpoint != *version.endpoint {
             next.endpoint = Arc::new(endpoint);

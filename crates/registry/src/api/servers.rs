@@ -156,7 +156,7 @@ async fn edit(
                 return Ok((put(server, server.written(now, |next| shared.apply(next)), Vec::new()), None));
             }
             let active = server.active();
-            let version = own.apply(active, now).map_err(|fault| Refusal::Invalid(vec![fault]))?;
+            let version = own.apply(&path, active, now).map_err(|fault| Refusal::Invalid(vec![fault]))?;
             let key = (version.endpoint != active.endpoint).then(|| VersionKey::new(&path, &active.label));
             let mut next = server.replace(version, now)?;
             shared.apply(&mut next);

@@ -221,7 +221,7 @@ async fn edit(
             if own.is_empty() {
                 return Ok((Change::new(Vec::new()), None));
             }
-            let next = own.apply(version, now).map_err(|fault| Refusal::Invalid(vec![fault]))?;
+            let next = own.apply(&path, version, now).map_err(|fault| Refusal::Invalid(vec![fault]))?;
             let key = (next.endpoint != version.endpoint).then(|| VersionKey::new(&path, &version.label));
             let label = version.label.clone();
             Ok((put(server, server.replace(next, now)?, vec![label]), key))

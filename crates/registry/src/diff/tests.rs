@@ -252,6 +252,7 @@ fn two_versions(path: &ServerPath, first: &VersionLabel, second: &VersionLabel) 
             url: "http://127.0.0.1:9000/mcp".parse().unwrap(),
             headers: Vec::new(),
             pinned_era: None,
+            authorization: None,
         }
         .into(),
         description: String::new(),

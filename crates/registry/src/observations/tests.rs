@@ -96,6 +96,7 @@ async fn each_of_a_batch_learns_what_came_of_its_own() {
         url: "http://127.0.0.1:2/mcp".parse().unwrap(),
         headers: Vec::new(),
         pinned_era: None,
+        authorization: None,
     });
     let moved = observations[1].key.clone();
     let kept = join_all(observations.into_iter().map(|one| scene.registry.observations.keep(one))).await;

@@ -50,6 +50,7 @@ pub(super) fn compile(
         is_enabled: source.is_enabled,
         server_info: server_info(source),
         missing,
+        wants_caller: backends.iter().any(|backend| backend.wants_caller()),
         legacy,
         modern,
         backends,

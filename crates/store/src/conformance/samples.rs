@@ -52,6 +52,7 @@ pub(crate) fn version(name: &str) -> Version {
             url: Url::parse(&url).expect("a sound URL"),
             headers: vec![header("authorization", "Bearer s3cret-token"), header("x-team", "Größe \"1\"")],
             pinned_era: Some(Era::Modern),
+            authorization: None,
         }),
         description: format!("Up-to-date docs, {name}"),
         status: Status::Deprecated,
@@ -69,6 +70,7 @@ pub(crate) fn bare_version(name: &str) -> Version {
         url: Url::parse("http://127.0.0.1:9000/").expect("a sound URL"),
         headers: Vec::new(),
         pinned_era: None,
+        authorization: None,
     };
     Version {
         endpoint: Arc::new(endpoint),

@@ -8,6 +8,7 @@ use catalog::server::{Server, Status, Version, Visibility};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::authorization::AuthorizationRecord;
 use super::moment::Moment;
 use super::{Sealer, Unreadable, scopes_in, scopes_out};
 
@@ -46,6 +47,8 @@ pub struct VersionRecord {
     proxy_pass_url: String,
     #[serde(default)]
     headers: Vec<HeaderRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    authorization: Option<AuthorizationRecord>,
     #[serde(default)]
     era: Option<EraWord>,
     #[serde(default)]
@@ -157,6 +160,11 @@ impl VersionRecord {
             version: version.label.to_string(),
             proxy_pass_url: version.endpoint.url.to_string(),
             headers: version.endpoint.headers.iter().map(sealed).collect(),
+            authorization: version
+                .endpoint
+                .authorization
+                .as_deref()
+                .map(|one| AuthorizationRecord::of(one, sealer)),
             era: version.endpoint.pinned_era.map(EraWord::of),
             description: version.description.clone(),
             status: StatusWord::of(version.status),
@@ -180,9 +188,14 @@ impl VersionRecord {
             ))),
         };
         let headers = self.headers.into_iter().map(opened).collect::<Result<_, _>>()?;
+        let authorization = match self.authorization {
+            Some(record) => Some(Arc::new(record.into_authorization(&self.path, sealer)?)),
+            None => None,
+        };
+        let pinned_era = self.era.map(EraWord::era);
         Ok(Version {
             label: VersionLabel::parse("version", &self.version)?,
-            endpoint: Arc::new(Endpoint { url, headers, pinned_era: self.era.map(EraWord::era) }),
+            endpoint: Arc::new(Endpoint { url, headers, pinned_era, authorization }),
             description: self.description,
             status: self.status.status(),
             released_on: self.release_date,

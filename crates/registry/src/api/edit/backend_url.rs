@@ -23,7 +23,8 @@ pub(super) fn read(fields: &mut Fields, parts: &Parts) -> Option<Url> {
     let text = fields.text("proxy_pass_url", MAX_TEXT_BYTES);
     let rule = parts.settings.address_rule;
     let url = text.and_then(|text| fields.checked(Endpoint::parse_url("proxy_pass_url", &text, rule)));
-    let endpoint = url.map(|url| Endpoint { url, headers: Vec::new(), pinned_era: None });
+    let endpoint =
+        url.map(|url| Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None });
     if let Some(name) = endpoint.as_ref().and_then(Endpoint::command) {
         let stdio = &parts.backends.settings().stdio;
         if !stdio.has(name) {
@@ -40,7 +41,7 @@ pub(super) fn read(fields: &mut Fields, parts: &Parts) -> Option<Url> {
 
 /// Refuses headers where nothing carries them.
 pub(super) fn check(endpoint: &Endpoint) -> Result<(), Invalid> {
-    if endpoint.command().is_some() && !endpoint.headers.is_empty() {
+    if endpoint.command().is_some() && !(endpoint.headers.is_empty() && endpoint.authorization.is_none()) {
         let reason = "a command gets no headers; give it credentials by env under [stdio.commands]";
         return Err(Invalid::new("headers", reason));
     }

@@ -1,10 +1,15 @@
 //! Credentials and other headers that requests to a backend carry. Nothing here is ever shown again.
 
-use catalog::endpoint::{Header, MAX_HEADERS, Secret};
+use std::sync::Arc;
+
+use catalog::authorization::Flow;
+use catalog::endpoint::{AddressRule, Endpoint, Header, MAX_HEADERS, Secret};
 use catalog::error::Invalid;
+use catalog::name::ServerPath;
 use http::{HeaderName, HeaderValue};
 use serde_json::Value;
 
+use super::oauth::OauthEdit;
 use crate::api::fields::Fields;
 
 /// Longest value of a header, in bytes; servers refuse longer ones.
@@ -46,14 +51,16 @@ enum Scheme {
     Open,
     /// A header with a secret.
     Sent(Header),
+    /// Tokens of an authorization server.
+    Tokens(Box<OauthEdit>),
     /// A scheme without its credential: right where the record has one of that scheme.
     Kept(&'static str),
 }
 
 impl CredentialEdit {
-    /// Reads `auth_scheme`, `auth_credential`, `auth_header_name` and `headers`.
-    pub(super) fn read(fields: &mut Fields) -> Self {
-        Self { scheme: read_scheme(fields), headers: read_headers(fields) }
+    /// Reads `auth_scheme`, `auth_credential`, `auth_header_name`, `oauth` and `headers`.
+    pub(super) fn read(fields: &mut Fields, rule: AddressRule) -> Self {
+        Self { scheme: read_scheme(fields, rule), headers: read_headers(fields) }
     }
 
     /// Says whether nothing is edited.
@@ -62,15 +69,25 @@ impl CredentialEdit {
     }
 
     /// Writes what was given. `headers` replaces all but the credential, a scheme replaces the credential.
-    pub(super) fn apply(self, place: &mut Vec<Header>) -> Result<(), Invalid> {
+    pub(super) fn apply(self, endpoint: &mut Endpoint, server: &ServerPath) -> Result<(), Invalid> {
+        let current = scheme_of(endpoint);
+        let Endpoint { headers: place, authorization, .. } = endpoint;
         if let Some(headers) = self.headers {
             place.retain(|old| is_credential(&old.name) && !headers.iter().any(|new| new.name == old.name));
             place.extend(headers);
         }
         match self.scheme {
             None => {}
-            Some(Scheme::Open) => place.retain(|header| !is_credential(&header.name)),
-            Some(Scheme::Kept(scheme)) if scheme_of(place) == scheme => {}
+            Some(Scheme::Open) => {
+                place.retain(|header| !is_credential(&header.name));
+                *authorization = None;
+            }
+            Some(Scheme::Tokens(edit)) => {
+                let made = edit.apply(authorization.as_deref(), server)?;
+                place.retain(|header| !is_credential(&header.name));
+                *authorization = Some(Arc::new(made));
+            }
+            Some(Scheme::Kept(scheme)) if current == scheme => {}
             Some(Scheme::Kept(scheme)) => {
                 let reason = format!("is required with auth_scheme {scheme}");
                 return Err(Invalid::new("auth_credential", reason));
@@ -78,7 +95,11 @@ impl CredentialEdit {
             Some(Scheme::Sent(header)) => {
                 place.retain(|old| !is_credential(&old.name) && old.name != header.name);
                 place.push(header);
+                *authorization = None;
             }
+        }
+        if authorization.is_some() && place.iter().any(|header| header.name == "authorization") {
+            return Err(Invalid::new("headers", "authorization is set by the auth_scheme"));
         }
         if place.len() > MAX_HEADERS {
             return Err(Invalid::new("headers", format!("are more than {MAX_HEADERS}")));
@@ -87,9 +108,13 @@ impl CredentialEdit {
     }
 }
 
-/// Returns the scheme that headers amount to: `bearer`, `basic`, `api_key` or `none`.
-pub(crate) fn scheme_of(headers: &[Header]) -> &'static str {
-    let find = |name: &str| headers.iter().find(|header| header.name == name);
+/// Returns the scheme that an endpoint's credentials amount to: `bearer`, `basic`, `api_key`, `none`, or how it gets
+/// tokens.
+pub(crate) fn scheme_of(endpoint: &Endpoint) -> &'static str {
+    if let Some(authorization) = &endpoint.authorization {
+        return authorization.flow.as_str();
+    }
+    let find = |name: &str| endpoint.headers.iter().find(|header| header.name == name);
     match find("authorization") {
         Some(header) if header.value.reveal().starts_with("Bearer ") => "bearer",
         Some(header) if header.value.reveal().starts_with("Basic ") => "basic",
@@ -99,20 +124,33 @@ pub(crate) fn scheme_of(headers: &[Header]) -> &'static str {
     }
 }
 
+fn flows() -> String {
+    [Flow::Service, Flow::Exchange].map(Flow::as_str).join(", ")
+}
+
 fn is_credential(name: &str) -> bool {
     name == "authorization" || name == KEY_HEADER
 }
 
-fn read_scheme(fields: &mut Fields) -> Option<Scheme> {
+fn read_scheme(fields: &mut Fields, rule: AddressRule) -> Option<Scheme> {
     let scheme = fields.text("auth_scheme", MAX_NAME_BYTES).map(|text| text.trim().to_ascii_lowercase());
     let credential = fields.text("auth_credential", MAX_VALUE_BYTES).filter(|text| !text.trim().is_empty());
     let name = fields.text("auth_header_name", MAX_NAME_BYTES).filter(|text| !text.trim().is_empty());
     let Some(scheme) = scheme else {
+        if fields.value("oauth").is_some() {
+            fields.fault("auth_scheme", format!("is required with oauth: {}", flows()));
+        }
         if credential.is_some() {
             fields.fault("auth_scheme", "is required with auth_credential: bearer, basic or api_key");
         }
         return None;
     };
+    if let Some(flow) = Flow::parse(&scheme).filter(|flow| *flow != Flow::User) {
+        if credential.is_some() {
+            fields.fault("auth_credential", format!("has no meaning with {scheme}; give oauth"));
+        }
+        return OauthEdit::read(fields, flow, rule).map(|edit| Scheme::Tokens(Box::new(edit)));
+    }
     let header = |name: &str, prefix: &str, credential: &str| {
         header("auth_credential", name, &format!("{prefix}{}", credential.trim()))
     };
@@ -129,7 +167,10 @@ fn read_scheme(fields: &mut Fields) -> Option<Scheme> {
             ("api_key", given.as_ref().map(|text| header(name, "", text)))
         }
         (other, _) => {
-            fields.fault("auth_scheme", format!("{other:?} is none of none, bearer, basic, api_key"));
+            fields.fault(
+                "auth_scheme",
+                format!("{other:?} is none of none, bearer, basic, api_key, {}", flows()),
+            );
             return None;
         }
     };

@@ -110,12 +110,14 @@ pub(crate) struct Registration {
     sunset_date: Option<String>,
     /// Whether an unknown label is refused.
     strict_versions: Option<bool>,
-    /// `none`, `bearer`, `basic` or `api_key`.
+    /// `none`, `bearer`, `basic`, `api_key`, `oauth_client_credentials` or `oauth_token_exchange`.
     auth_scheme: Option<String>,
     /// The credential for its backend; never shown again.
     auth_credential: Option<String>,
     /// The header of an `api_key`; `X-API-Key` where absent.
     auth_header_name: Option<String>,
+    /// Where tokens for its backend come from, with an `oauth_…` scheme; the client is never shown again.
+    oauth: Option<OauthBody>,
     /// More headers for its backend, `{"X-Team": "blue"}`.
     headers: Option<std::collections::BTreeMap<String, String>>,
     /// `legacy` or `modern` speaks with its backend in that era only; `auto` goes by what the backend speaks.
@@ -134,6 +136,28 @@ pub(crate) struct Registration {
     license: Option<String>,
     /// Who it belongs to; the caller where absent.
     owner: Option<String>,
+}
+
+/// Where tokens for a backend come from.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes a body that is read member by member")]
+struct OauthBody {
+    /// The authorization server, whose metadata (RFC 8414) names the URLs that are not given.
+    issuer: Option<String>,
+    /// Where tokens are had.
+    token_url: Option<String>,
+    /// Where users allow the gateway to act for them.
+    authorization_url: Option<String>,
+    /// The gateway's name at the authorization server.
+    client_id: Option<String>,
+    /// What proves it.
+    client_secret: Option<String>,
+    /// Scopes to ask for, with blanks between.
+    scope: Option<String>,
+    /// The resource tokens are for (RFC 8707).
+    resource: Option<String>,
+    /// The audience of tokens.
+    audience: Option<String>,
 }
 
 /// What a registration made.
@@ -245,7 +269,7 @@ fn create(
         return Err(Refusal::Invalid(request.faults));
     };
     let now = Timestamp::now();
-    let version = request.own.create(label.clone(), now).map_err(Refusal::Invalid)?;
+    let version = request.own.create(path, label.clone(), now).map_err(Refusal::Invalid)?;
     let name = request.shared.name().unwrap_or(path.group()).to_owned();
     let mut server = Server::new(path.clone(), name, version, now);
     server.owner = Some(owner);
@@ -270,14 +294,15 @@ fn add_or_edit(catalog: &Catalog, server: &Server, mut request: Request) -> Resu
     let (next, done, moved) = match known {
         None => {
             catalog.check_readable(&Place::Version(VersionKey::new(&server.path, &label)))?;
-            let version = request.own.create(label.clone(), now).map_err(Refusal::Invalid)?;
+            let version = request.own.create(&server.path, label.clone(), now).map_err(Refusal::Invalid)?;
             (server.add(version, now)?, Done::Added, true)
         }
         Some(_) if !request.overwrite => {
             return Err(Refusal::Exists { kind: "version", name: format!("{label} of {}", server.path) });
         }
         Some(known) => {
-            let version = request.own.apply(known, now).map_err(|fault| Refusal::Invalid(vec![fault]))?;
+            let version =
+                request.own.apply(&server.path, known, now).map_err(|fault| Refusal::Invalid(vec![fault]))?;
             let moved = version.endpoint != known.endpoint;
             (server.replace(version, now)?, Done::Edited, moved)
         }

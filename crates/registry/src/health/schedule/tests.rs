@@ -18,7 +18,7 @@ fn version(label: &str) -> Version {
     let url = "http://127.0.0.1:1/mcp".parse().unwrap();
     Version {
         label: VersionLabel::parse("version", label).unwrap(),
-        endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None }),
+        endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None }),
         description: String::new(),
         status: Status::Stable,
         released_on: None,

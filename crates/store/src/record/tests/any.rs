@@ -81,7 +81,8 @@ fn versions() -> impl Strategy<Value = Version> {
         .prop_filter_map("a URL", Result::ok);
     let header = ("[a-z-]{1,20}", ".*").prop_map(|(name, value)| Header { name, value: Secret::new(value) });
     let endpoint = (url, vec(header, 0..3), option::of(eras()))
-        .prop_map(|(url, headers, pinned_era)| Arc::new(Endpoint { url, headers, pinned_era }));
+        .prop_map(|(url, headers, pinned_era)| Endpoint { url, headers, pinned_era, authorization: None })
+        .prop_map(Arc::new);
     let status = prop::sample::select(vec![Status::Stable, Status::Beta, Status::Deprecated]);
     let dates = (option::of(".*"), option::of(times()), option::of(".*"), times(), times());
     (labels(), endpoint, ".*", status, dates).prop_map(|(label, endpoint, description, status, dates)| {
