@@ -1,18 +1,19 @@
-//! Reads bearer tokens of our own: signature, claims, time. Strict, because leniency is what forgers use.
+//! Says who a bearer token stands for: a token of ours, or one of an identity provider.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
-use catalog::access::{Principal, Scope};
+use catalog::access::Principal;
 use catalog::time::Timestamp;
-use jsonwebtoken::errors::ErrorKind;
-use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
+use jsonwebtoken::decode_header;
 use quick_cache::Equivalent;
 use quick_cache::sync::Cache;
 
-use crate::claims::{Claims, ISSUER, TOKEN_TYPE, signing_key};
 use crate::keys::RootKey;
+use crate::outside::{Fetch, Outside, ProviderSettings, Vouched};
+use crate::own::OwnTokens;
+use crate::refused::Refused;
 
 /// Longest token that is looked at. Ours are below 1 KiB; servers commonly allow 8 KiB for a header.
 pub const MAX_TOKEN_BYTES: usize = 8192;
@@ -21,31 +22,18 @@ const MAX_VERIFIED: usize = 10_000;
 
 /// Says who a bearer token stands for. Shared by all threads.
 pub struct Authenticator {
-    key: DecodingKey,
-    key_id: String,
-    validation: Validation,
-    /// Tokens whose signature and claims were found good. Only those are kept, so nobody fills it with guesses.
-    verified: Cache<Known, Arc<Principal>>,
+    own: OwnTokens,
+    outside: Outside,
+    /// Tokens that were found good. Only those are kept, so nobody fills it with guesses.
+    verified: Cache<Known, Entry>,
 }
 
-/// Why a token stands for nobody. All of them are the client's fault and final.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// Not a token of the one form we make.
-    #[error("the token is malformed")]
-    Malformed,
-    /// Signed with a key that is not ours, or by another algorithm.
-    #[error("the token was signed by someone else")]
-    UnknownKey,
-    /// Names our key and is not signed with it.
-    #[error("the token's signature is wrong")]
-    BadSignature,
-    /// Signed by us for another issuer or audience.
-    #[error("the token is meant for another service")]
-    WrongIssuer,
-    /// Was good once.
-    #[error("the token has expired")]
-    Expired,
+/// What is remembered of a token.
+#[derive(Clone)]
+struct Entry {
+    principal: Arc<Principal>,
+    /// When its provider is to be asked about it again.
+    ask_again_at: Option<Timestamp>,
 }
 
 /// The text of a verified token.
@@ -57,50 +45,86 @@ struct Presented<'a>(&'a str);
 impl Authenticator {
     /// Makes the authenticator for tokens that the `Issuer` of the same root key signs.
     pub fn new(root: &RootKey) -> Self {
-        let (key, key_id) = signing_key(root);
-        let mut validation = Validation::new(Algorithm::HS256);
-        validation.set_issuer(&[ISSUER]);
-        validation.set_audience(&[ISSUER]);
-        validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
-        // The given clock decides, at each call, also for tokens that were verified before.
-        validation.validate_exp = false;
-        Self {
-            key: DecodingKey::from_secret(&key).expect("the signing key is not empty"),
-            key_id,
-            validation,
-            verified: Cache::new(MAX_VERIFIED),
+        Self::with(root, Outside::default())
+    }
+
+    /// Makes one that also takes the tokens of identity providers, which are asked through `fetch`.
+    pub fn with_providers(root: &RootKey, providers: Vec<ProviderSettings>, fetch: Arc<dyn Fetch>) -> Self {
+        Self::with(root, Outside::new(providers, fetch))
+    }
+
+    fn with(root: &RootKey, outside: Outside) -> Self {
+        Self { own: OwnTokens::new(root), outside, verified: Cache::new(MAX_VERIFIED) }
+    }
+
+    /// Returns whom a token stands for, where that can be told without asking anybody; `None` where its provider
+    /// has to be asked ([`Self::find_out`]). Whether the token was revoked is the caller's to check, by
+    /// `Principal::token`.
+    pub fn recall(&self, bearer: &str, now: Timestamp) -> Option<Result<Arc<Principal>, Refused>> {
+        if bearer.len() > MAX_TOKEN_BYTES {
+            return Some(Err(Refused::Malformed));
+        }
+        if let Some(entry) = self.verified.get(&Presented(bearer)) {
+            return match entry.ask_again_at {
+                Some(end) if now >= end => None,
+                _ => Some(live(entry.principal, now)),
+            };
+        }
+        match decode_header(bearer) {
+            Ok(header) if self.outside.is_empty() || self.own.are_named_by(&header) => {
+                let verified = self.own.verify(bearer, &header).map(Arc::new);
+                Some(verified.and_then(|principal| live(principal, now)).inspect(|principal| {
+                    let entry = Entry { principal: principal.clone(), ask_again_at: None };
+                    self.verified.insert(Known(bearer.into()), entry);
+                }))
+            }
+            Err(_) if self.outside.is_empty() => Some(Err(Refused::Malformed)),
+            _ => None,
         }
     }
 
-    /// Returns whom the token stands for. Whether it was revoked is the caller's to check, by `Principal::token`.
+    /// Returns whom a token of ours stands for.
     pub fn authenticate(&self, bearer: &str, now: Timestamp) -> Result<Arc<Principal>, Refused> {
-        if bearer.len() > MAX_TOKEN_BYTES {
-            return Err(Refused::Malformed);
+        self.recall(bearer, now).unwrap_or(Err(Refused::UnknownKey))
+    }
+
+    /// Returns whom a token stands for that [`Self::recall`] cannot tell: checks it with its provider's keys, which may
+    /// have to be fetched, or asks its provider. Waits some seconds at the most.
+    pub async fn find_out(&self, bearer: &str, now: Timestamp) -> Result<Arc<Principal>, Refused> {
+        let Vouched { principal, ask_again_at, by } = self.outside.find_out(bearer, now).await?;
+        let principal = live(Arc::new(principal), now)?;
+        self.verified.insert(Known(bearer.into()), Entry { principal: principal.clone(), ask_again_at });
+        if !by.is_current() {
+            // The key may just have been withdrawn; the next request finds out.
+            self.verified.remove(&Presented(bearer));
         }
-        if let Some(principal) = self.verified.get(&Presented(bearer)) {
-            return live(principal, now);
-        }
-        let principal = live(Arc::new(self.verify(bearer)?), now)?;
-        self.verified.insert(Known(bearer.into()), principal.clone());
         Ok(principal)
     }
 
-    fn verify(&self, bearer: &str) -> Result<Principal, Refused> {
-        let header = decode_header(bearer).map_err(|_| Refused::Malformed)?;
-        if header.alg != Algorithm::HS256 || header.kid.as_deref() != Some(&self.key_id) {
-            return Err(Refused::UnknownKey);
+    /// Returns whom a token stands for, whoever has to be asked.
+    pub async fn identify(&self, bearer: &str, now: Timestamp) -> Result<Arc<Principal>, Refused> {
+        match self.recall(bearer, now) {
+            Some(known) => known,
+            None => self.find_out(bearer, now).await,
         }
-        if header.typ.as_deref() != Some(TOKEN_TYPE) || header.crit.is_some() {
-            return Err(Refused::Malformed);
-        }
-        match decode::<Claims>(bearer, &self.key, &self.validation) {
-            Ok(token) => principal(token.claims),
-            Err(error) => Err(match error.kind() {
-                ErrorKind::InvalidSignature => Refused::BadSignature,
-                ErrorKind::InvalidIssuer | ErrorKind::InvalidAudience => Refused::WrongIssuer,
-                _ => Refused::Malformed,
-            }),
-        }
+    }
+
+    /// Returns the issuers of tokens that are taken, beside ourselves.
+    pub fn issuers(&self) -> impl Iterator<Item = &str> {
+        self.outside.issuers()
+    }
+
+    /// Keeps the keys of all providers fresh, for ever; without it none are ever fetched.
+    pub async fn keep_keys(&self) {
+        let forget = |issuer: &str| self.verified.retain(|_, entry| *entry.principal.issuer != *issuer);
+        self.outside.keep_keys(&forget).await;
+    }
+
+    /// Fetches the keys of all providers once.
+    #[cfg(test)]
+    pub(crate) async fn fetch_keys_once(&self, now: Timestamp) {
+        let forget = |issuer: &str| self.verified.retain(|_, entry| *entry.principal.issuer != *issuer);
+        self.outside.fetch_keys_once(now, &forget).await;
     }
 }
 
@@ -133,24 +157,6 @@ impl Equivalent<Known> for Presented<'_> {
 
 fn live(principal: Arc<Principal>, now: Timestamp) -> Result<Arc<Principal>, Refused> {
     if principal.expires_at.is_some_and(|end| now < end) { Ok(principal) } else { Err(Refused::Expired) }
-}
-
-fn principal(claims: Claims) -> Result<Principal, Refused> {
-    let scopes = claims.scope.split(' ').filter(|word| !word.is_empty());
-    let scopes = scopes.map(|word| Scope::parse("scope", word)).collect::<Result<_, _>>();
-    if claims.sub.is_empty() || claims.jti.is_empty() {
-        return Err(Refused::Malformed);
-    }
-    Ok(Principal {
-        subject: claims.sub.into(),
-        issuer: "".into(),
-        groups: claims.groups,
-        scopes: scopes.map_err(|_| Refused::Malformed)?,
-        is_admin: claims.admin,
-        token: Some(claims.jti.into()),
-        resource: claims.resource.map(Into::into),
-        expires_at: Some(Timestamp(claims.exp.saturating_mul(1000))),
-    })
 }
 
 #[cfg(test)]

@@ -1,16 +1,21 @@
 //! Who is calling: credentials to a `Principal`, and the keys that everything secret hangs on.
 //!
-//! Knows neither HTTP nor the catalog's state. Whether a caller may do something is `catalog::access`'s
-//! question, and whether a token was revoked is the snapshot's.
+//! Knows neither HTTP nor the catalog's state: identity providers are asked through [`Fetch`], whether a caller may do
+//! something is `catalog::access`'s question, and whether a token was revoked is the snapshot's.
 #![warn(missing_docs)]
 
 pub mod bearer;
 mod claims;
 pub mod issue;
 pub mod keys;
+pub mod outside;
+mod own;
+mod refused;
 pub mod seal;
 
-pub use bearer::{Authenticator, Refused};
+pub use bearer::Authenticator;
 pub use issue::Issuer;
 pub use keys::{Error, RootKey};
+pub use outside::Fetch;
+pub use refused::Refused;
 pub use seal::Seal;

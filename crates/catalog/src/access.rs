@@ -37,6 +37,8 @@ pub struct Principal {
     pub token: Option<TokenId>,
     /// The one endpoint path the credential is good for, where it is bound: `/virtual/dev-tools`.
     pub resource: Option<Arc<str>>,
+    /// The URLs of the endpoints that an outside credential is good for; `None` where it is not bound so.
+    pub audiences: Option<Arc<[Box<str>]>>,
     /// When the credential ends.
     pub expires_at: Option<Timestamp>,
 }
@@ -59,8 +61,15 @@ impl Principal {
             is_admin: false,
             token: None,
             resource: None,
+            audiences: None,
             expires_at: None,
         }
+    }
+
+    /// Says whether this is a caller without a credential.
+    pub fn is_nameless(&self) -> bool {
+        // A token of ours has an id, one of a provider an issuer.
+        self.token.is_none() && self.issuer.is_empty()
     }
 
     /// Says whether two credentials stand for the same caller, so that one may go on with the other's session.

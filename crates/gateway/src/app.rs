@@ -22,6 +22,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::config::Config;
+use crate::glue::providers::Providers;
 use crate::glue::sealing::Sealing;
 use crate::glue::sessions::{Sessions, StoredSessions};
 use crate::listen::{self, Control};
@@ -77,11 +78,13 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
     let address = listener.local_addr().context("the listening socket has no address")?;
 
     let live = Arc::new(Live::new(routing::compile::compile(&Catalog::default(), None).table));
-    let authenticator = Arc::new(Authenticator::new(&root));
     // On this runtime, so that processes outlive the data threads.
     let stdio = backend::Stdio::new(config.stdio.commands.clone(), config.stdio.limits);
     let backends = Arc::new(backend_settings(config, &stdio)?);
     let limiter = limits::Limiter::new(config.limits.clone()).map(Arc::new);
+    let providers = Arc::new(Providers::new(&backends));
+    let authenticator =
+        Arc::new(Authenticator::with_providers(&root, config.auth.providers.clone(), providers));
     let registry = Registry::start(registry::Parts {
         store: store.clone(),
         live: live.clone(),
@@ -96,7 +99,7 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
     let token_file = admin_token::keep(data, &registry, &authenticator, &Issuer::new(&root)).await?;
 
     let sessions = StoredSessions::new(store);
-    let hinted = registry.clone();
+    let (hinted, kept) = (registry.clone(), authenticator.clone());
     let shared = proxy::Shared::new(
         live,
         authenticator,
@@ -125,6 +128,7 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
     let stop = watch::Sender::new(false);
     let beside = Beside {
         registry,
+        authenticator: kept,
         shared: shared.clone(),
         sessions: sessions.clone(),
         metrics,
@@ -220,6 +224,7 @@ pub(crate) fn root_key(config: &Config) -> anyhow::Result<RootKey> {
 /// What runs beside requests.
 struct Beside {
     registry: Arc<Registry>,
+    authenticator: Arc<Authenticator>,
     shared: Arc<proxy::Shared>,
     sessions: Arc<StoredSessions>,
     metrics: metrics_exporter_prometheus::PrometheusHandle,
@@ -243,7 +248,8 @@ impl Beside {
         };
         let metrics = observe::keep_metrics(self.metrics);
         let commands = commands::keep(&self.stdio, &self.registry);
-        tokio::join!(self.registry.run(stopped), self.sessions.run(), metrics, reaping, commands);
+        let keys = self.authenticator.keep_keys();
+        tokio::join!(self.registry.run(stopped), self.sessions.run(), metrics, reaping, commands, keys);
     }
 }
 

@@ -1,4 +1,5 @@
 //! Adapters between crates that must not know each other.
 
+pub(crate) mod providers;
 pub(crate) mod sealing;
 pub(crate) mod sessions;

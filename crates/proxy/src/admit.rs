@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use auth::Refused;
 use catalog::access::{Principal, Scope};
 use catalog::time::Timestamp;
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
@@ -85,9 +86,13 @@ fn is_ours(name: &str, settings: &Settings) -> bool {
         || settings.allowed_hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Returns who calls. `path` is the endpoint's short path; a token bound to another one is refused.
-pub(crate) fn caller(
+/// Returns who calls. `path` is the endpoint's short path, `host` what the client calls us; a token bound to another
+/// endpoint is refused.
+///
+/// Waits only for a token that was never seen and whose provider has to be asked for its keys, or about it.
+pub(crate) async fn caller(
     headers: &HeaderMap,
+    host: Option<&HeaderValue>,
     path: &str,
     table: &Table,
     shared: &Shared,
@@ -104,13 +109,25 @@ pub(crate) fn caller(
     }
     let bearer = inbound::ascii(value).and_then(bearer);
     let bearer = bearer.ok_or(Error::Unauthorized("Authorization is not of the form: Bearer <token>"))?;
-    let principal = shared.authenticator.authenticate(bearer, Timestamp::now());
-    let principal = principal.map_err(|_| Error::Unauthorized("the token is not valid, or no longer"))?;
+    let now = Timestamp::now();
+    let principal = match shared.authenticator.recall(bearer, now) {
+        Some(known) => known,
+        None => Box::pin(shared.authenticator.find_out(bearer, now)).await,
+    };
+    let principal = principal.map_err(|refused| match refused {
+        Refused::Unreachable => Error::ProviderAway,
+        _ => Error::Unauthorized("the token is not valid, or no longer"),
+    })?;
     if principal.token.as_deref().is_some_and(|token| table.is_revoked(token)) {
         return Err(Error::Unauthorized("the token was revoked"));
     }
     if principal.resource.as_deref().is_some_and(|bound| bound != path) {
         return Err(Error::Unauthorized("the token is for another endpoint"));
+    }
+    if let Some(audiences) = &principal.audiences
+        && !audiences.iter().any(|audience| is_endpoint(audience, host, path, &shared.settings))
+    {
+        return Err(Error::Unauthorized("the token is for another audience"));
     }
     Ok(principal)
 }
@@ -118,6 +135,22 @@ pub(crate) fn caller(
 /// Returns the token that a caller was admitted with; anonymous callers have none.
 pub(crate) fn presented(headers: &HeaderMap) -> Option<&str> {
     headers.get(AUTHORIZATION).and_then(inbound::ascii).and_then(bearer)
+}
+
+/// Says whether a URL is that of the endpoint at a path, as its metadata tells it.
+///
+/// Without a public URL the client's own word for us is in it, which says nothing unless the name is known to be ours:
+/// whoever was shown a token for another host could name that host.
+fn is_endpoint(url: &str, host: Option<&HeaderValue>, path: &str, settings: &Settings) -> bool {
+    let rest = match &settings.public_url {
+        Some(base) => url.strip_prefix(base.as_str()),
+        None => host.and_then(inbound::ascii).and_then(|host| {
+            let is_known = host_name(host).is_some_and(|name| is_ours(name, settings));
+            let rest = url.strip_prefix("http://")?.strip_prefix(host)?;
+            rest.strip_prefix(settings.path_prefix.as_str()).filter(|_| is_known)
+        }),
+    };
+    rest == Some(path)
 }
 
 fn bearer(value: &str) -> Option<&str> {

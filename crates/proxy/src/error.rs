@@ -12,6 +12,9 @@ pub(crate) enum Error {
     ForeignHost,
     #[error("{0}")]
     Unauthorized(&'static str),
+    /// The client's token may be good; who could say so is away.
+    #[error("the identity provider cannot be reached, so the token cannot be checked")]
+    ProviderAway,
     #[error("nothing is registered at {0}")]
     NoSuchPath(String),
     #[error("{0} is disabled")]
@@ -122,7 +125,8 @@ impl Error {
     pub(crate) fn is_clients_fault(&self) -> bool {
         !matches!(
             self,
-            Self::Unreachable { .. }
+            Self::ProviderAway
+                | Self::Unreachable { .. }
                 | Self::RefusedCredentials { .. }
                 | Self::NoCredentials { .. }
                 | Self::TimedOut { .. }
@@ -149,6 +153,7 @@ impl Error {
         match self {
             Self::ForeignHost => "foreign-host",
             Self::Unauthorized(_) => "unauthorized",
+            Self::ProviderAway => "identity-provider",
             Self::NoSuchPath(_) | Self::Disabled(_) => "no-such-path",
             Self::MethodNotAllowed { .. } => "method-not-allowed",
             Self::MediaType => "media-type",

@@ -40,7 +40,7 @@ pub(crate) fn session_for(call: &Call, version: &Arc<VersionTarget>, log_level: 
     let client_info = raw(read.client_info).unwrap_or(NAMELESS);
     let level = log_level.map(|level| LEVELS[level]).unwrap_or_default();
     let principal = &call.principal;
-    let is_nameless = principal.token.is_none() && principal.issuer.is_empty();
+    let is_nameless = principal.is_nameless();
     // The client's own words stand last, so that they cannot pass for anything else.
     let VersionKey { path, label: version_label } = &version.key;
     let key = format!("kept\n{path}\n{version_label}\n{:x}\n{level}\n{capabilities}", version.identity);

@@ -160,6 +160,7 @@ impl Proxy {
             return Ok(metadata::document(
                 &metadata::base_url(known.host.as_ref(), &shared.settings),
                 target,
+                shared.authenticator.issuers(),
             ));
         }
         let Some(target) = table.target(asked) else {
@@ -167,11 +168,12 @@ impl Proxy {
                 return Box::pin(self.at_door(parts, body, target, known)).await;
             }
             // Only those with a token learn what there is not.
-            admit::caller(&parts.headers, asked, &table, shared)?;
+            admit::caller(&parts.headers, known.host.as_ref(), asked, &table, shared).await?;
             return Err(Error::NoSuchPath(asked.into()));
         };
         known.is_at(target);
-        let principal = admit::caller(&parts.headers, target.path(), &table, shared)?;
+        let principal =
+            admit::caller(&parts.headers, known.host.as_ref(), target.path(), &table, shared).await?;
         if !target.is_enabled() {
             return Err(Error::Disabled(known.path.clone()));
         }
@@ -234,7 +236,8 @@ impl Proxy {
         let (plane, settings) = (&plane, &self.plane.shared.settings);
         let table = known.table.clone().expect("loaded at the start");
         known.is_at(target);
-        let principal = admit::caller(&parts.headers, target.path(), &table, &plane.shared)?;
+        let host = known.host.as_ref();
+        let principal = admit::caller(&parts.headers, host, target.path(), &table, &plane.shared).await?;
         if !target.is_enabled() {
             return Err(Error::Disabled(known.path.clone()));
         }

@@ -26,11 +26,21 @@ pub(crate) fn url(base: &str, path: &str) -> String {
     format!("{base}{WELL_KNOWN}{path}")
 }
 
-/// Answers with an endpoint's document.
-pub(crate) fn document(base: &str, target: Target<'_>) -> Response<Body> {
+/// Answers with an endpoint's document. `issuers` are the providers whose tokens are taken; without any, clients cannot
+/// sign in by themselves, and the document names none.
+pub(crate) fn document<'a>(
+    base: &str,
+    target: Target<'_>,
+    issuers: impl Iterator<Item = &'a str>,
+) -> Response<Body> {
     let scopes: Vec<_> = target.required_scopes().iter().map(|scope| quote(scope.as_str())).collect();
+    let servers: Vec<_> = issuers.map(quote).collect();
+    let servers = match servers.is_empty() {
+        true => String::new(),
+        false => format!(r#""authorization_servers":[{}],"#, servers.join(",")),
+    };
     let body = format!(
-        r#"{{"resource":{},"scopes_supported":[{}],"bearer_methods_supported":["header"],"resource_name":{}}}"#,
+        r#"{{"resource":{},{servers}"scopes_supported":[{}],"bearer_methods_supported":["header"],"resource_name":{}}}"#,
         quote(&format!("{base}{}", target.path())),
         scopes.join(","),
         quote(target.path()),

@@ -16,6 +16,9 @@ pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json"
 /// When to come back after there was too much to do: large answers leave memory within seconds.
 const RETRY_AFTER_MS: u32 = 1_000;
 
+/// When to come back after an identity provider could not be reached: it is asked again within seconds.
+const ASK_AGAIN_SECONDS: &str = "5";
+
 /// What an answer about an error needs to know of the request.
 pub(crate) struct Asker<'a> {
     /// The raw id of the request, where one was read.
@@ -69,6 +72,9 @@ pub(crate) fn refuse(error: &Error, asker: &Asker<'_>) -> Response<Body> {
         Error::Unauthorized(_) | Error::MissingScope { .. } => {
             headers.insert(WWW_AUTHENTICATE, challenge(error, asker));
         }
+        Error::ProviderAway => {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static(ASK_AGAIN_SECONDS));
+        }
         _ => {}
     }
     response
@@ -88,7 +94,7 @@ fn status(error: &Error, is_modern: bool) -> StatusCode {
         Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Error::BodySlow => StatusCode::REQUEST_TIMEOUT,
         Error::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
-        Error::DoorFull => StatusCode::SERVICE_UNAVAILABLE,
+        Error::DoorFull | Error::ProviderAway => StatusCode::SERVICE_UNAVAILABLE,
         Error::RateLimited { is_answered: false, .. } => StatusCode::TOO_MANY_REQUESTS,
         Error::BodyBroken
         | Error::Malformed(_)
@@ -123,7 +129,7 @@ fn rpc_code(error: &Error, is_modern: bool) -> i32 {
         Error::TimedOut { .. } => code::TIMED_OUT,
         Error::Unusable { .. } => code::UNUSABLE_ANSWER,
         Error::Overloaded { .. } | Error::TooManyStreams | Error::DoorFull => code::OVERLOADED,
-        Error::Misdressed { .. } => code::INTERNAL,
+        Error::Misdressed { .. } | Error::ProviderAway => code::INTERNAL,
         Error::Refused { code, .. } => i32::try_from(*code).unwrap_or(code::UNUSABLE_ANSWER),
         _ => code::INVALID_REQUEST,
     }

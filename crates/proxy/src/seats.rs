@@ -34,7 +34,7 @@ impl Seats {
     ///
     /// Errors: too many are taken.
     pub(crate) fn take(&self, principal: &Principal) -> Result<Seat, Error> {
-        let is_nameless = principal.token.is_none() && principal.issuer.is_empty();
+        let is_nameless = principal.is_nameless();
         let most = if is_nameless { MOST_OF_ONE * 10 } else { MOST_OF_ONE };
         let caller = format!("{}\n{}\n{is_nameless}", principal.issuer, principal.subject);
         let mut taken = lock(&self.0);

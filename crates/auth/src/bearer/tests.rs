@@ -7,7 +7,11 @@ use jsonwebtoken::{EncodingKey, Header};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use catalog::access::Scope;
+use jsonwebtoken::Algorithm;
+
 use super::*;
+use crate::claims::{ISSUER, TOKEN_TYPE, signing_key};
 use crate::issue::Issuer;
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000);

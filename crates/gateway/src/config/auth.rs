@@ -1,7 +1,10 @@
-//! `[auth]`: the root key and which endpoints need no credential.
+//! `[auth]`: the root key, which endpoints need no credential, and whose tokens are taken.
+
+mod providers;
 
 use std::path::PathBuf;
 
+use auth::outside::ProviderSettings;
 use catalog::endpoint::Secret;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +22,8 @@ pub(super) struct Said {
     root_key: Option<String>,
     /// A file that holds it. Without either, `<data>/root.key` is made on first start.
     root_key_file: Option<PathBuf>,
+    /// Identity providers, beside ourselves.
+    providers: Vec<providers::Said>,
 }
 
 /// `[auth]`, checked.
@@ -27,6 +32,7 @@ pub(crate) struct Auth {
     /// Short endpoint paths, lower-case.
     pub(crate) anonymous: Vec<String>,
     pub(crate) root_key: Option<Secret>,
+    pub(crate) providers: Vec<ProviderSettings>,
 }
 
 impl Said {
@@ -59,6 +65,7 @@ impl Said {
                 "auth.root_key: must be {KEY_DIGITS} hexadecimal digits (openssl rand -hex 32)"
             ));
         }
-        Auth { anonymous, root_key: root_key.map(Secret::new) }
+        let providers = providers::resolve(self.providers, faults);
+        Auth { anonymous, root_key: root_key.map(Secret::new), providers }
     }
 }

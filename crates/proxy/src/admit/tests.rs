@@ -123,42 +123,44 @@ async fn a_caller_shows_one_good_token_or_comes_where_none_is_needed() {
     let settings = Settings { anonymous: vec!["/open".into()], ..stage::settings() };
     let shared = stage::plane_with(&catalog, stage::Memory::default(), settings).shared;
     let issuer = Issuer::new(&RootKey::from_hex(&"5e".repeat(32)).unwrap());
-    let check = |pairs: &[(&'static str, &str)], path: &str, expected: Result<&str, &str>| {
-        let admitted = caller(&stage::headers(pairs), path, &table, &shared);
+    let check = async |pairs: &[(&'static str, &str)], path: &str, expected: Result<&str, &str>| {
+        let admitted = caller(&stage::headers(pairs), None, path, &table, &shared).await;
         let admitted = admitted.map(|principal| principal.subject.to_string());
         let admitted = admitted.map_err(|error| error.to_string());
         assert_eq!(admitted, expected.map(str::to_owned).map_err(str::to_owned), "{pairs:?} {path}");
     };
     let needed = "a bearer token is needed: Authorization: Bearer <token>";
-    check(&[], "/a", Err(needed));
-    check(&[], "/open", Ok("anonymous"));
-    check(&[], "/open/b", Err(needed));
+    check(&[], "/a", Err(needed)).await;
+    check(&[], "/open", Ok("anonymous")).await;
+    check(&[], "/open/b", Err(needed)).await;
     let good = issuer.sign(&token("ann"));
     for scheme in ["Bearer ", "bearer ", "BEARER   "] {
-        check(&[("authorization", &format!("{scheme}{good}"))], "/a", Ok("ann"));
+        check(&[("authorization", &format!("{scheme}{good}"))], "/a", Ok("ann")).await;
     }
-    check(&[("authorization", &format!("Bearer {good}"))], "/open", Ok("ann"));
+    check(&[("authorization", &format!("Bearer {good}"))], "/open", Ok("ann")).await;
     for form in [&good, "Basic YTpi", "Bearer", ""] {
         let form_needed = "Authorization is not of the form: Bearer <token>";
-        check(&[("authorization", form)], "/open", Err(form_needed));
+        check(&[("authorization", form)], "/open", Err(form_needed)).await;
     }
     let invalid = "the token is not valid, or no longer";
-    check(&[("authorization", "Bearer x")], "/open", Err(invalid));
-    check(&[("authorization", &format!("Bearer {good}x"))], "/a", Err(invalid));
+    check(&[("authorization", "Bearer x")], "/open", Err(invalid)).await;
+    check(&[("authorization", &format!("Bearer {good}x"))], "/a", Err(invalid)).await;
     let old = issuer.sign(&IssuedToken { expires_at: Timestamp::now().plus_seconds(-600), ..token("ann") });
-    check(&[("authorization", &format!("Bearer {old}"))], "/a", Err(invalid));
+    check(&[("authorization", &format!("Bearer {old}"))], "/a", Err(invalid)).await;
     let twice = format!("Bearer {good}");
-    check(&[("authorization", &twice), ("authorization", &twice)], "/a", Err("Authorization was sent twice"));
+    check(&[("authorization", &twice), ("authorization", &twice)], "/a", Err("Authorization was sent twice"))
+        .await;
     check(
         &[("authorization", &format!("Bearer {}", issuer.sign(&revoked)))],
         "/a",
         Err("the token was revoked"),
-    );
+    )
+    .await;
     let bound = issuer.sign(&IssuedToken { resource: Some("/a".into()), ..token("bob") });
-    check(&[("authorization", &format!("Bearer {bound}"))], "/a", Ok("bob"));
+    check(&[("authorization", &format!("Bearer {bound}"))], "/a", Ok("bob")).await;
     for other in ["/b", "/a/b", "/open"] {
         let bound = format!("Bearer {bound}");
-        check(&[("authorization", &bound)], other, Err("the token is for another endpoint"));
+        check(&[("authorization", &bound)], other, Err("the token is for another endpoint")).await;
     }
 }
 
@@ -181,4 +183,34 @@ fn a_refusal_names_every_scope_that_is_needed() {
     check(&[], &["enter"], &["write", "enter"], Some(("enter", &["enter", "write"])));
     check(&["enter"], &["enter"], &["write", "admin"], Some(("write", &["enter", "write", "admin"])));
     check(&["write"], &["enter"], &["write"], Some(("enter", &["enter", "write"])));
+}
+
+#[test]
+fn an_audience_is_an_endpoints_url_under_a_name_of_ours() {
+    let check = |settings: &Settings, host: &str, audience: &str, expected: bool| {
+        let host = HeaderValue::from_str(host).unwrap();
+        assert_eq!(
+            is_endpoint(audience, Some(&host), "/virtual/dev", settings),
+            expected,
+            "{host:?} {audience}"
+        );
+    };
+    let local = stage::settings();
+    check(&local, "127.0.0.1:8080", "http://127.0.0.1:8080/virtual/dev", true);
+    for other in ["/virtual/dev/", "/virtual/dev/mcp", "/virtual/dev2", "/virtual", "", "/virtual/dev?x"] {
+        check(&local, "127.0.0.1:8080", &format!("http://127.0.0.1:8080{other}"), false);
+    }
+    check(&local, "127.0.0.1:8080", "http://127.0.0.1:80801/virtual/dev", false);
+    check(&local, "127.0.0.1:8080", "https://127.0.0.1:8080/virtual/dev", false);
+    check(&local, "127.0.0.1:8080", "/virtual/dev", false);
+    let any = Settings { allowed_hosts: vec!["*".into(), "mcp.internal".into()], ..stage::settings() };
+    check(&any, "mcp.internal", "http://mcp.internal/virtual/dev", true);
+    // A token that its holder was shown for another service, which it says we are.
+    check(&any, "evil.example.com", "http://evil.example.com/virtual/dev", false);
+    let behind = Settings { path_prefix: "/gw".into(), ..stage::settings() };
+    check(&behind, "localhost", "http://localhost/gw/virtual/dev", true);
+    check(&behind, "localhost", "http://localhost/virtual/dev", false);
+    let public = Settings { public_url: Some("https://mcp.example.com/gw".into()), ..stage::settings() };
+    check(&public, "127.0.0.1", "https://mcp.example.com/gw/virtual/dev", true);
+    check(&public, "127.0.0.1", "http://127.0.0.1/virtual/dev", false);
 }

@@ -54,8 +54,7 @@ const TTL_MS: u32 = 1_000;
 /// Members that tell a modern client how long it may keep an answer, and whether others may use it.
 pub(super) fn hints(call: &Call, target: &VirtualTarget) -> String {
     let has_guarded_tools = target.face(call.front.era()).has_guarded_tools();
-    let is_private =
-        has_guarded_tools || !target.required_scopes.is_empty() || call.principal.token.is_some();
+    let is_private = has_guarded_tools || !target.required_scopes.is_empty() || !call.principal.is_nameless();
     let scope = if is_private { "private" } else { "public" };
     format!(r#""ttlMs":{TTL_MS},"cacheScope":"{scope}""#)
 }

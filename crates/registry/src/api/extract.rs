@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use auth::Refused;
 use axum::body::HttpBody;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -15,7 +16,7 @@ use catalog::name::ServerPath;
 use catalog::server::{Server, Visibility};
 use catalog::time::Timestamp;
 use http::request::Parts;
-use http::{StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -142,11 +143,11 @@ impl FromRequestParts<Arc<Registry>> for Caller {
         let refused = |detail: &str| Problem::unauthorized(detail, true);
         let bearer = value.to_str().ok().and_then(bearer).filter(|_| values.next().is_none());
         let bearer = bearer.ok_or_else(|| refused("Authorization must be one Bearer token"))?;
-        let principal = registry
-            .parts
-            .authenticator
-            .authenticate(bearer, Timestamp::now())
-            .map_err(|reason| refused(&format!("the token is refused: {reason}")))?;
+        let principal = registry.parts.authenticator.identify(bearer, Timestamp::now()).await;
+        let principal = principal.map_err(|reason| match reason {
+            Refused::Unreachable => Problem::new(StatusCode::SERVICE_UNAVAILABLE, reason.to_string()),
+            _ => refused(&format!("the token is refused: {reason}")),
+        })?;
         let catalog = registry.catalog();
         let issued = principal.token.as_ref().and_then(|id| catalog.tokens.get(id));
         if issued.is_some_and(|token| token.revoked_at.is_some()) {
@@ -154,6 +155,10 @@ impl FromRequestParts<Arc<Registry>> for Caller {
         }
         if let Some(resource) = &principal.resource {
             return Err(refused(&format!("the token is good for {resource} alone")));
+        }
+        let is_ours = |audience: &Box<str>| is_api(audience, parts.headers.get(header::HOST), registry);
+        if principal.audiences.as_ref().is_some_and(|audiences| !audiences.iter().any(is_ours)) {
+            return Err(refused("the token is meant for another audience than this API"));
         }
         if let Some(limiter) = &registry.parts.limiter {
             limiter.elsewhere(&principal, Instant::now()).map_err(Problem::too_early)?;
@@ -163,6 +168,23 @@ impl FromRequestParts<Arc<Registry>> for Caller {
         trail.actor(&principal.subject);
         Ok(Self { principal, grants, trail })
     }
+}
+
+/// Says whether a URL is that of this API, as the audience of a token: the gateway's own, with or without `/api`.
+///
+/// Without a public URL only loopback names are known to be ours; any other `Host` is the client's word alone.
+fn is_api(url: &str, host: Option<&HeaderValue>, registry: &Registry) -> bool {
+    let settings = &registry.parts.settings;
+    let rest = match &settings.public_url {
+        Some(base) => url.strip_prefix(base.as_str()),
+        None => host.and_then(|host| host.to_str().ok()).and_then(|host| {
+            let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+            let is_loopback = ["127.0.0.1", "localhost", "[::1]"].contains(&name);
+            let rest = url.strip_prefix("http://")?.strip_prefix(host)?;
+            rest.strip_prefix(settings.path_prefix.as_str()).filter(|_| is_loopback)
+        }),
+    };
+    matches!(rest, Some("" | "/" | "/api"))
 }
 
 fn bearer(value: &str) -> Option<&str> {
