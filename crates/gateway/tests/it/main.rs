@@ -18,6 +18,7 @@ mod credentials;
 mod direct;
 mod ended;
 mod event_streams;
+mod identity;
 mod lent;
 mod limits;
 mod peers;

@@ -3,7 +3,7 @@
 //! They are installed by `make test` (or `make peers`). Where they are missing these tests say so and pass, but in
 //! continuous integration (`CI` is set) they fail.
 
-mod program;
+pub(crate) mod program;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,9 +15,13 @@ use crate::app::App;
 
 /// The folder of the peers, or nothing where they are not installed and need not be.
 pub(crate) fn peers() -> Option<PathBuf> {
+    peers_with(&["node_modules/@modelcontextprotocol/sdk", ".venv/bin/python"])
+}
+
+/// The folder of the peers, where these are among them.
+pub(crate) fn peers_with(needed: &[&str]) -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers");
     let folder = std::env::var_os("PEERS_DIR").map_or_else(beside, PathBuf::from);
-    let needed = ["node_modules/@modelcontextprotocol/sdk", ".venv/bin/python"];
     let Some(missing) = needed.iter().find(|needed| !folder.join(needed).exists()) else {
         return Some(folder);
     };

@@ -8,19 +8,19 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// Time for a client's whole conversation, or for a server to start, on a busy machine.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A process that ends with this value.
-pub(super) struct Started(Child);
+pub(crate) struct Started(Child);
 
 impl Started {
-    pub(super) fn new(mut command: Command) -> Self {
+    pub(crate) fn new(mut command: Command) -> Self {
         let child = command.stdin(Stdio::null()).spawn();
         Self(child.unwrap_or_else(|error| panic!("{command:?}: {error}")))
     }
 
     /// Starts a server that says `listening on <address>`; returns the address.
-    pub(super) fn listening(mut command: Command) -> (Self, String) {
+    pub(crate) fn listening(mut command: Command) -> (Self, String) {
         command.env("PORT", "0").stdout(Stdio::piped());
         let name = format!("{command:?}");
         let mut started = Self::new(command);
@@ -32,7 +32,7 @@ impl Started {
         (started, address.unwrap_or_else(|| panic!("{name} did not say where it listens")))
     }
 
-    pub(super) fn has_ended(&mut self) -> bool {
+    pub(crate) fn has_ended(&mut self) -> bool {
         !matches!(self.0.try_wait(), Ok(None))
     }
 }
@@ -45,7 +45,7 @@ impl Drop for Started {
 }
 
 /// Prepares a program of the peers' folder, or one of the system.
-pub(super) fn command(folder: &Path, program: &str, arguments: &[&str]) -> Command {
+pub(crate) fn command(folder: &Path, program: &str, arguments: &[&str]) -> Command {
     let inside = folder.join(program);
     let mut command = if inside.exists() { Command::new(inside) } else { Command::new(program) };
     command.args(arguments).current_dir(folder);
@@ -53,7 +53,7 @@ pub(super) fn command(folder: &Path, program: &str, arguments: &[&str]) -> Comma
 }
 
 /// Runs a client to its end and returns the JSON it printed.
-pub(super) fn answer(mut command: Command) -> Value {
+pub(crate) fn answer(mut command: Command) -> Value {
     let name = format!("{command:?}");
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut started = Started::new(command);
@@ -77,7 +77,7 @@ pub(super) fn answer(mut command: Command) -> Value {
 
 /// Looks again and again; tells whether it came true in time.
 #[expect(clippy::disallowed_methods, reason = "a blocking test that waits for another process")]
-pub(super) fn wait_until(mut is_so: impl FnMut() -> bool) -> bool {
+pub(crate) fn wait_until(mut is_so: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     while begun.elapsed() < PATIENCE {
         if is_so() {
