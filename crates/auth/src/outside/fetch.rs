@@ -6,7 +6,7 @@ use std::pin::Pin;
 use catalog::endpoint::Secret;
 
 /// Asks identity providers. The implementer sees to deadlines, to the size of answers, and to which addresses may be
-/// asked; redirects are not followed.
+/// asked; redirects lead to no other host.
 pub trait Fetch: Send + Sync {
     /// Asks a question and waits for the whole answer, whatever its status.
     fn fetch(

@@ -1,41 +1,30 @@
-//! Identity providers are asked with the client for backends: `auth::Fetch` on `backend::Backends`.
+//! Identity providers are asked with the client for documents: `auth::Fetch` on `backend::Fetcher`.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use auth::outside::{Answer, Fetch, Form, Question, Unanswered};
-use backend::{Backends, Outgoing, Settings};
+use backend::fetch::Trust;
+use backend::{Fetcher, Outgoing, Settings};
 use bytes::Bytes;
-use catalog::endpoint::{AddressRule, Endpoint};
 use http::header::{ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method};
 use tokio::runtime::Handle;
 
-/// Longest wait for a whole answer.
-const ANSWER_WITHIN: Duration = Duration::from_secs(8);
 /// Largest answer that is read: key sets of the largest providers have some tens of kilobytes.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 
 /// Asks identity providers, on the runtime it was made on.
 pub(crate) struct Providers {
-    /// For URLs of the configuration.
-    given: Arc<Backends>,
-    /// For URLs that a provider names on other hosts: never private ones.
-    learnt: Arc<Backends>,
+    fetcher: Arc<Fetcher>,
     runtime: Handle,
 }
 
 impl Providers {
-    /// Makes the client. Deadlines and trust are those of backends, but for the answer's.
+    /// Makes the client, with the trust and the address rules of backends.
     pub(crate) fn new(settings: &Settings) -> Self {
-        let client = |address_rule| {
-            let (answer, idle) = (ANSWER_WITHIN, ANSWER_WITHIN);
-            Arc::new(Backends::new(Arc::new(Settings { address_rule, answer, idle, ..settings.clone() })))
-        };
-        let learnt = client(AddressRule { allow_private: false });
-        Self { given: client(settings.address_rule), learnt, runtime: Handle::current() }
+        Self { fetcher: Arc::new(Fetcher::new(settings)), runtime: Handle::current() }
     }
 }
 
@@ -44,33 +33,25 @@ impl Fetch for Providers {
         &self,
         question: Question,
     ) -> Pin<Box<dyn Future<Output = Result<Answer, Unanswered>> + Send + '_>> {
-        let client = if question.is_learnt { &self.learnt } else { &self.given };
         // A data thread may ask, and its connections would end with it.
-        let asking = self.runtime.spawn(ask(client.clone(), question));
+        let asking = self.runtime.spawn(ask(self.fetcher.clone(), question));
         Box::pin(async move {
             asking.await.unwrap_or_else(|error| Err(Unanswered(format!("the question was lost: {error}"))))
         })
     }
 }
 
-async fn ask(client: Arc<Backends>, question: Question) -> Result<Answer, Unanswered> {
-    let url = Endpoint::parse_url("url", &question.url, client.settings().address_rule);
-    let url = url.map_err(|invalid| Unanswered(invalid.to_string()))?;
-    let endpoint = Endpoint { url, headers: Vec::new(), pinned_era: None };
-    if endpoint.command().is_some() {
-        return Err(Unanswered("is no URL of a provider".into()));
-    }
+async fn ask(fetcher: Arc<Fetcher>, question: Question) -> Result<Answer, Unanswered> {
+    let trust = if question.is_learnt { Trust::Learnt } else { Trust::Given };
+    let url = fetcher.check("url", &question.url, trust).map_err(|invalid| Unanswered(invalid.reason))?;
     let outgoing = outgoing(question.form)?;
-    let asked = async {
-        let (head, body) = client.send(&endpoint, outgoing).await?.into_parts();
-        let max_age_seconds = max_age(&head.headers);
-        let body = body.collect(MAX_ANSWER_BYTES).await?.to_vec();
-        Ok::<_, backend::Error>(Answer { status: head.status.as_u16(), max_age_seconds, body })
-    };
-    match tokio::time::timeout(ANSWER_WITHIN, asked).await {
-        Ok(answer) => answer.map_err(|error| Unanswered(error.reason())),
-        Err(_) => Err(Unanswered(format!("no answer within {} s", ANSWER_WITHIN.as_secs()))),
-    }
+    let fetched = fetcher.fetch(&url, trust, outgoing, MAX_ANSWER_BYTES).await;
+    let fetched = fetched.map_err(|error| Unanswered(error.reason()))?;
+    Ok(Answer {
+        status: fetched.status.as_u16(),
+        max_age_seconds: max_age(&fetched.headers),
+        body: fetched.body.into(),
+    })
 }
 
 fn outgoing(form: Option<Form>) -> Result<Outgoing, Unanswered> {
