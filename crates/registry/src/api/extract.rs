@@ -156,8 +156,8 @@ impl FromRequestParts<Arc<Registry>> for Caller {
         if let Some(resource) = &principal.resource {
             return Err(refused(&format!("the token is good for {resource} alone")));
         }
-        let is_ours = |audience: &Box<str>| is_api(audience, parts.headers.get(header::HOST), registry);
-        if principal.audiences.as_ref().is_some_and(|audiences| !audiences.iter().any(is_ours)) {
+        let is_ours = |audience: &str| is_api(audience, parts.headers.get(header::HOST), registry);
+        if principal.audiences.as_ref().is_some_and(|audiences| !audiences.iter().any(|one| is_ours(one))) {
             return Err(refused("the token is meant for another audience than this API"));
         }
         if let Some(limiter) = &registry.parts.limiter {
