@@ -14,6 +14,7 @@ pub mod inventory;
 pub mod name;
 pub mod prose;
 pub mod rating;
+pub mod rights;
 mod scope;
 mod secret;
 pub mod server;
@@ -29,6 +30,7 @@ use access::{Group, Scope};
 use inventory::Inventory;
 use name::{ServerPath, Slug, VersionLabel};
 use rating::{Rated, Ratings};
+use rights::ScopeDocument;
 use server::Server;
 use token::{IssuedToken, TokenId};
 use unreadable::Place;
@@ -49,8 +51,8 @@ pub struct Catalog {
     pub virtual_servers: Arc<BTreeMap<Slug, Arc<VirtualServer>>>,
     /// Groups by name.
     pub groups: Arc<BTreeMap<String, Arc<Group>>>,
-    /// Scopes that were described, by name. A scope need not be described to be used.
-    pub scopes: Arc<BTreeMap<Scope, String>>,
+    /// Scopes that were described, by name, and what they allow. A scope need not be described to be used.
+    pub scopes: Arc<BTreeMap<Scope, Arc<ScopeDocument>>>,
     /// Tokens we issued, by id. Revoked ones stay until they would have expired.
     pub tokens: Arc<BTreeMap<TokenId, Arc<IssuedToken>>>,
     /// Ratings of what was rated.

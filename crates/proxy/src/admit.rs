@@ -4,18 +4,28 @@ use std::sync::Arc;
 
 use auth::Refused;
 use catalog::access::{Principal, Scope};
+use catalog::rights::Guard;
 use catalog::time::Timestamp;
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue, Uri};
+use mcp::message::{Kind, Span, text};
+use mcp::method::Method;
 use routing::Table;
-use routing::target::Target;
+use routing::names::Tool;
+use routing::target::{Target, VirtualTarget};
+use routing::version::VersionTarget;
 
 use crate::error::Error;
 use crate::inbound;
+use crate::lent;
+use crate::plane::Call;
 use crate::shared::{Settings, Shared};
 
 /// Stands in the configuration for every host name: for a gateway that is reached under names it does not know.
 const ANY: &str = "*";
+
+/// What the methods of notifications begin with.
+const NOTIFICATIONS: &str = "notifications/";
 
 /// Refuses names that are not ours: a page of another site that had its name point here (DNS rebinding).
 pub(crate) fn check_host(
@@ -158,9 +168,128 @@ fn bearer(value: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
-/// Checks that a caller holds every scope an endpoint requires.
+/// Checks that a caller holds every scope an endpoint requires, and one that opens it where it is guarded.
 pub(crate) fn enter(table: &Table, principal: &Principal, target: Target<'_>) -> Result<(), Error> {
-    may(table, principal, target.required_scopes(), &[])
+    let (path, required) = (target.path(), target.required_scopes());
+    let Some(guard) = table.guard(path) else { return may(table, principal, required, &[]) };
+    if principal.is_admin {
+        return Ok(());
+    }
+    if guard.admits(|scope| table.holds(principal, scope)) {
+        return may(table, principal, required, &[]);
+    }
+    may(table, principal, required, std::slice::from_ref(guard.entry_scope().ok_or_else(|| closed(path))?))
+}
+
+/// Checks that the scopes of a caller who was let in allow what the message asks. Tools of a virtual server are checked
+/// where they are found.
+pub(crate) fn operate(call: &Call, target: Target<'_>) -> Result<(), Error> {
+    let Some(guard) = call.table.guard(target.path()) else { return Ok(()) };
+    let (kind, method) = (call.outline.kind, call.outline.method);
+    let is_tool = method == Method::ToolsCall;
+    if kind == Kind::Response || is_free(method) || (is_tool && matches!(target, Target::Virtual(_))) {
+        return Ok(());
+    }
+    let text = |span: Option<Span>| span.and_then(|span| text(span.of(&call.body)));
+    let name = text(call.outline.method_name).unwrap_or_default();
+    // A call without an id is no request, and a backend may run it all the same.
+    if kind == Kind::Notification && name.starts_with(NOTIFICATIONS) {
+        return Ok(());
+    }
+    let tool = if is_tool { Some(text(call.outline.name).unwrap_or_default()) } else { None };
+    allow(call, guard, target.path(), target.required_scopes(), &name, tool.as_deref())
+}
+
+/// Checks a tool of a virtual server: the scopes of the endpoint and of the tool; and where the endpoint is guarded, or
+/// else the server behind it, that a scope allows to call it.
+pub(crate) fn call_tool(call: &Call, target: &VirtualTarget, tool: &Tool) -> Result<(), Error> {
+    let guarded = match call.table.guard(&target.path) {
+        Some(guard) => Some((guard, target.path.as_str(), &*tool.exposed)),
+        None => {
+            let path = target.backends[tool.backend].key.path.as_str();
+            call.table.guard(path).map(|guard| (guard, path, &*tool.original))
+        }
+    };
+    let Some((guard, path, name)) = guarded else {
+        return may(&call.table, &call.principal, &target.required_scopes, &tool.needs);
+    };
+    let mut needed = target.required_scopes.clone();
+    needed.extend(tool.needs.iter().filter(|scope| !target.required_scopes.contains(scope)).cloned());
+    allow(call, guard, path, &needed, "tools/call", Some(name))
+}
+
+/// Says whether a caller sees a tool of a virtual server.
+pub(crate) fn sees_tool(call: &Call, target: &VirtualTarget, tool: &Tool) -> bool {
+    let (table, principal) = (&call.table, &call.principal);
+    if principal.is_admin {
+        return true;
+    }
+    if table.missing(principal, &tool.needs).is_some() {
+        return false;
+    }
+    let shows = |guard: &Guard, name: &str| guard.shows(|scope| table.holds(principal, scope), name);
+    match table.guard(&target.path) {
+        Some(guard) => shows(guard, &tool.exposed),
+        None => {
+            let guard = table.guard(target.backends[tool.backend].key.path.as_str());
+            guard.is_none_or(|guard| shows(guard, &tool.original))
+        }
+    }
+}
+
+/// Says whether a caller may use a method at a server behind a virtual server that is not guarded itself.
+pub(crate) fn reaches(call: &Call, target: &VirtualTarget, version: &VersionTarget, method: &str) -> bool {
+    let (table, principal) = (&call.table, &call.principal);
+    let guard = table.guard(version.key.path.as_str()).filter(|_| table.guard(&target.path).is_none());
+    let allows = |guard: &Guard| guard.allows(|scope| table.holds(principal, scope), method, None);
+    principal.is_admin || guard.is_none_or(allows)
+}
+
+/// Refuses a method at a server behind a virtual server that the caller's scopes do not allow.
+pub(crate) fn reach(
+    call: &Call,
+    target: &VirtualTarget,
+    version: &VersionTarget,
+    method: &str,
+) -> Result<(), Error> {
+    let path = version.key.path.as_str();
+    match call.table.guard(path).filter(|_| call.table.guard(&target.path).is_none()) {
+        Some(guard) => allow(call, guard, path, &target.required_scopes, method, None),
+        None => Ok(()),
+    }
+}
+
+/// Asks a guard; beside what it allows, the caller needs all of `required`.
+fn allow(
+    call: &Call,
+    guard: &Guard,
+    path: &str,
+    required: &[Scope],
+    method: &str,
+    tool: Option<&str>,
+) -> Result<(), Error> {
+    let (table, principal) = (&call.table, &call.principal);
+    let holds = |scope: &Scope| table.holds(principal, scope);
+    if principal.is_admin || guard.allows(holds, method, tool) {
+        return may(table, principal, required, &[]);
+    }
+    let asked = guard.scope_for(method, tool).ok_or_else(|| match tool {
+        Some(tool) => Error::Forbidden(format!("no scope allows {tool} at {path}")),
+        None => Error::Forbidden(format!("no scope allows {method} at {path}")),
+    })?;
+    may(table, principal, required, std::slice::from_ref(asked))
+}
+
+fn closed(path: &str) -> Error {
+    Error::Forbidden(format!("no scope opens {path}"))
+}
+
+/// Says whether a method is part of being in: beginning, staying, ending, and what goes on from a call that was allowed.
+fn is_free(method: Method) -> bool {
+    let is_lasting = matches!(method, Method::Listen | Method::Unsubscribe | Method::SetLevel);
+    matches!(method, Method::Initialize | Method::Discover | Method::Ping)
+        || is_lasting
+        || lent::is_about_tasks(method)
 }
 
 /// Checks the scopes of an endpoint and those of one tool of it, all of them.

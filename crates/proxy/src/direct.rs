@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::exchange::{self, Exchange};
 use crate::flights::Airborne;
 use crate::forward::{self, Back, EVENTS, Patient};
+use crate::hidden;
 use crate::hold::Hold;
 use crate::inbound;
 use crate::lending::{self, lending};
@@ -37,6 +38,19 @@ use crate::subscriptions;
 ///
 /// What the request shows again decides the version, whatever `choice` was, and `choice` says so then.
 pub(crate) async fn post(call: &Call, choice: &mut Choice) -> Result<Response<Body>, Error> {
+    if hidden::hides(call, choice.version.key.path.as_str()) {
+        return Box::pin(in_part(call, choice)).await;
+    }
+    whole(call, choice).await
+}
+
+/// Answers a request for a list of which the caller may see a part.
+async fn in_part(call: &Call, choice: &mut Choice) -> Result<Response<Body>, Error> {
+    let answer = whole(call, choice).await?;
+    hidden::tools(call, choice.version.key.path.as_str(), answer).await
+}
+
+async fn whole(call: &Call, choice: &mut Choice) -> Result<Response<Body>, Error> {
     let is_held = choice.session.is_some();
     let path = choice.version.key.path.as_str();
     if let Some(shown) = lent::shown(call, path, path, is_held)? {

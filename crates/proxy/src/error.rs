@@ -69,6 +69,9 @@ pub(crate) enum Error {
         /// Whether it is a request, whose answer the client reads from a body.
         is_answered: bool,
     },
+    /// By the scope documents, whatever scopes the caller gets.
+    #[error("{0}")]
+    Forbidden(String),
     #[error("too many listen streams are open; close some")]
     TooManyStreams,
     /// A status says it: no client reads the answer to what it posts to an event stream.
@@ -172,6 +175,7 @@ impl Error {
             Self::NoSuchVersion { .. } => "server-version",
             Self::MissingScope { .. } => "scope",
             Self::RateLimited { .. } => "rate-limited",
+            Self::Forbidden(_) => "policy",
             Self::Unreachable { .. } => "backend-unreachable",
             Self::RefusedCredentials { .. } | Self::NoCredentials { .. } => "backend-credentials",
             Self::TimedOut { .. } => "backend-timeout",

@@ -17,6 +17,7 @@ mod flights;
 mod follow;
 mod forward;
 mod get_stream;
+mod hidden;
 mod hold;
 mod inbound;
 mod kept;
@@ -209,6 +210,7 @@ impl Proxy {
         pace::message(shared, &principal, target.path(), &outline)?;
         let (headers, front) = (std::mem::take(&mut parts.headers), known.front);
         let call = Call { plane, table: table.clone(), principal, headers, body, outline, front, accepts };
+        admit::operate(&call, target)?;
         match target {
             Target::Server(server) => {
                 let is_session =

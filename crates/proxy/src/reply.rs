@@ -123,6 +123,7 @@ fn rpc_code(error: &Error, is_modern: bool) -> i32 {
         Error::NoSuchVersion { .. } => code::NO_SUCH_VERSION,
         Error::MissingScope { .. } => code::MISSING_SCOPE,
         Error::RateLimited { .. } => code::RATE_LIMITED,
+        Error::Forbidden(_) => code::POLICY,
         Error::Unreachable { .. } | Error::RefusedCredentials { .. } | Error::NoCredentials { .. } => {
             code::UNREACHABLE
         }

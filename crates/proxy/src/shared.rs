@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use auth::{Authenticator, Seal};
 use catalog::VersionKey;
-use catalog::access::Principal;
+use catalog::access::{Principal, Scope};
 use catalog::name::Slug;
 use catalog::time::Timestamp;
 use limits::Limiter;
@@ -239,7 +239,9 @@ fn is_allowed(table: &Table, principal: &Principal, path: &str, version: Option<
         let version = server.and_then(|server| server.version(key.label.as_str()));
         version.is_some_and(|version| version.identity == *identity)
     });
-    is_live && is_there && table.missing(principal, target.required_scopes()).is_none()
+    let holds = |scope: &Scope| table.holds(principal, scope);
+    let is_let_in = principal.is_admin || table.guard(path).is_none_or(|guard| guard.admits(holds));
+    is_live && is_there && is_let_in && table.missing(principal, target.required_scopes()).is_none()
 }
 
 /// Resources and templates share one notification and stand next to each other.

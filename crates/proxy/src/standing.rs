@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::outbound::Body;
 use crate::plane::{Call, Front, Plane};
 use crate::refusal::{self, Place};
-use crate::{direct, inbound, metrics, pace, virtual_server};
+use crate::{admit, direct, inbound, metrics, pace, virtual_server};
 
 /// A caller at an endpoint, let in.
 pub(crate) struct Standing {
@@ -70,7 +70,9 @@ impl Standing {
             front: Front::Legacy,
             accepts: *accepts,
         };
-        match self.target()? {
+        let target = self.target()?;
+        admit::operate(&call, target)?;
+        match target {
             Target::Server(server) => {
                 let is_session = call.outline.method != Method::Initialize;
                 let mut choice = direct::choose_version(plane, server, headers, principal, is_session)?;

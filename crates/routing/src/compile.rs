@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use catalog::Catalog;
 use catalog::VersionKey;
+use catalog::rights::Rights;
 use catalog::server::Server;
 use catalog::token::TokenId;
 
@@ -49,6 +50,7 @@ pub fn compile(catalog: &Catalog, previous: Option<&Table>) -> Compiled {
         virtual_servers,
         groups: catalog.groups.clone(),
         revoked: revoked(catalog, previous),
+        rights: rights(catalog, previous),
         source: catalog.clone(),
     };
     Compiled { table, left_out }
@@ -116,6 +118,13 @@ fn compile_server(source: &Arc<Server>, catalog: &Catalog, old: Option<&Arc<Serv
         versions,
         active: active.expect("a server holds its active version"),
         source: source.clone(),
+    }
+}
+
+fn rights(catalog: &Catalog, previous: Option<&Table>) -> Arc<Rights> {
+    match previous {
+        Some(old) if Arc::ptr_eq(&old.source.scopes, &catalog.scopes) => old.rights.clone(),
+        _ => Arc::new(Rights::of(&catalog.scopes)),
     }
 }
 

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use catalog::Catalog;
 use catalog::access::{Grants, Group, Principal, Scope};
 use catalog::name::{ServerPath, Slug};
+use catalog::rights::{Guard, Rights};
 use catalog::token::TokenId;
 
 pub use live::Live;
@@ -31,6 +32,7 @@ pub struct Table {
     virtual_servers: HashMap<Slug, Arc<VirtualTarget>>,
     groups: Arc<BTreeMap<String, Arc<Group>>>,
     revoked: Arc<HashSet<TokenId>>,
+    rights: Arc<Rights>,
     /// What it was compiled from: the next compilation takes over what did not change.
     source: Catalog,
 }
@@ -65,17 +67,26 @@ impl Table {
         Grants::of(principal, &self.groups)
     }
 
+    /// Returns the guard of an endpoint, by its short path; `None` where no scope document names it.
+    pub fn guard(&self, path: &str) -> Option<&Guard> {
+        self.rights.guard(path)
+    }
+
+    /// Says whether a principal's scopes allow an action of the registry on the endpoint of a path.
+    pub fn permits(&self, principal: &Principal, action: &str, path: &str) -> bool {
+        principal.is_admin || self.rights.permits(|scope| self.holds(principal, scope), action, path)
+    }
+
+    /// Says whether a principal holds a scope, itself or by a group.
+    pub fn holds(&self, principal: &Principal, scope: &Scope) -> bool {
+        let grants = |group: &String| self.groups.get(group).is_some_and(|g| g.scopes.contains(scope));
+        principal.is_admin || principal.scopes.contains(scope) || principal.groups.iter().any(grants)
+    }
+
     /// Returns the first required scope the principal does not hold; `None` means they may. Asks the same
     /// as [`Grants::missing`] without adding anything up first, since every call asks it.
     pub fn missing<'a>(&self, principal: &Principal, required: &'a [Scope]) -> Option<&'a Scope> {
-        if principal.is_admin {
-            return None;
-        }
-        let grants = |group: &String, scope| self.groups.get(group).is_some_and(|g| g.scopes.contains(scope));
-        let holds = |scope| {
-            principal.scopes.contains(scope) || principal.groups.iter().any(|name| grants(name, scope))
-        };
-        required.iter().find(|scope| !holds(scope))
+        required.iter().find(|scope| !self.holds(principal, scope))
     }
 
     /// Says whether a token was revoked.

@@ -32,6 +32,8 @@ pub struct Listing {
     pub items: Vec<Bytes>,
     /// All items with commas between, without brackets.
     pub all: Bytes,
+    /// Of each item the index of its backend in `VirtualTarget::backends`.
+    pub owners: Vec<u16>,
 }
 
 /// Owner of an exact URI.
@@ -55,9 +57,11 @@ pub(crate) struct Prefix {
 }
 
 impl Listing {
-    pub(crate) fn new(items: Vec<Bytes>) -> Self {
+    /// Takes items in, each with the index of its backend.
+    pub(crate) fn new(owned: Vec<(u16, Bytes)>) -> Self {
+        let (owners, items): (Vec<_>, Vec<_>) = owned.into_iter().unzip();
         let all = joined(&items);
-        Self { items, all }
+        Self { items, all, owners }
     }
 }
 

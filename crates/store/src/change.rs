@@ -6,6 +6,7 @@ use catalog::access::{Group, Scope};
 use catalog::inventory::Inventory;
 use catalog::name::{ServerPath, Slug, VersionLabel};
 use catalog::rating::{Rated, Stars};
+use catalog::rights::ScopeDocument;
 use catalog::server::Server;
 use catalog::token::{IssuedToken, TokenId};
 use catalog::unreadable::Place;
@@ -51,9 +52,9 @@ pub enum Edit {
     PutGroup(Arc<Group>),
     /// Deletes a group.
     DeleteGroup(String),
-    /// Writes a scope with its description.
-    PutScope(Scope, String),
-    /// Deletes a scope's description.
+    /// Writes a scope with its document.
+    PutScope(Scope, Arc<ScopeDocument>),
+    /// Deletes a scope's document.
     DeleteScope(Scope),
     /// Writes the record of a token.
     PutToken(Arc<IssuedToken>),
@@ -167,8 +168,8 @@ impl Edit {
                 clear(catalog, &Place::Group(name.clone()));
                 Arc::make_mut(&mut catalog.groups).remove(name);
             }
-            Self::PutScope(scope, description) => {
-                Arc::make_mut(&mut catalog.scopes).insert(scope.clone(), description.clone());
+            Self::PutScope(scope, document) => {
+                Arc::make_mut(&mut catalog.scopes).insert(scope.clone(), document.clone());
             }
             Self::DeleteScope(scope) => {
                 Arc::make_mut(&mut catalog.scopes).remove(scope);

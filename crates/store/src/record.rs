@@ -9,12 +9,14 @@ mod authorization;
 mod inventory;
 mod moment;
 mod rating;
+mod scope;
 mod server;
 mod virtual_server;
 
 pub use access::{GroupRecord, TokenRecord};
 pub use inventory::{InventoryLists, InventoryRecord};
 pub use rating::RatingRecord;
+pub use scope::ScopeRecord;
 pub use server::{ServerRecord, VersionRecord};
 pub use virtual_server::VirtualServerRecord;
 

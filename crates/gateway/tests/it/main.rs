@@ -23,6 +23,7 @@ mod lent;
 mod limits;
 mod peers;
 mod resumption;
+mod scope_documents;
 mod serving;
 mod sessions;
 mod shutdown;

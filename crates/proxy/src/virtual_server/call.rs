@@ -40,7 +40,7 @@ pub(super) async fn tool(
     if let Some(marks) = tool.marks.as_ref().filter(|_| call.front == Front::Modern) {
         params::check(call, marks)?;
     }
-    admit::may(&call.table, &call.principal, &target.required_scopes, &tool.needs)?;
+    admit::call_tool(call, target, tool)?;
     let version = &target.backends[tool.backend];
     let place = Place { endpoint: Some(&target.binding), tool: &tool.exposed };
     let send = |call, session| {
@@ -79,6 +79,7 @@ pub(super) async fn prompt(
     let (_, name) = named(call, call.outline.name, "name")?;
     let owner = target.face(call.front.era()).prompt_owner(&name);
     let owner = owner.ok_or(Error::UnknownName { kind: "prompt", name })?;
+    admit::reach(call, target, &target.backends[owner], "prompts/get")?;
     send_watched(call, target, owner, session).await
 }
 
@@ -89,10 +90,16 @@ pub(super) async fn read(
     session: Option<Arc<ClientSession>>,
 ) -> Result<Response<Body>, Error> {
     let (_, uri) = named(call, call.outline.uri, "uri")?;
-    let owners = resource_owners::find(call, target, session.as_deref(), &uri);
+    let mut owners = resource_owners::find(call, target, session.as_deref(), &uri);
+    if owners.len() > 1 {
+        owners.retain(|&owner| admit::reaches(call, target, &target.backends[owner], "resources/read"));
+    }
     match owners[..] {
         [] => Err(Error::ResourceNotFound(uri)),
-        [owner] => send_watched(call, target, owner, session).await,
+        [owner] => {
+            admit::reach(call, target, &target.backends[owner], "resources/read")?;
+            send_watched(call, target, owner, session).await
+        }
         _ => Box::pin(ask_in_order(call, target, session, &owners, uri)).await,
     }
 }
@@ -177,6 +184,7 @@ pub(super) async fn complete(
         }
     };
     let version = target.backends[owner].clone();
+    admit::reach(call, target, &version, "completion/complete")?;
     send(call, target, version, session).await
 }
 
@@ -192,6 +200,7 @@ pub(super) async fn subscribe(
     let first = || owners.first().map(|&owner| &target.backends[owner]);
     let version = subscribe::owner(target, call.front.era(), &owners).or_else(first).cloned();
     let version = version.ok_or_else(|| Error::ResourceNotFound(uri.clone()))?;
+    admit::reach(call, target, &version, "resources/subscribe")?;
     if let Some(session) = &session {
         if version.era_toward(call.front.era()) == Era::Modern {
             return subscribe::edit(call, session, &version).await;

@@ -10,6 +10,7 @@ use mcp::message::text;
 use routing::face::Face;
 use routing::target::VirtualTarget;
 
+use crate::admit;
 use crate::error::Error;
 use crate::outbound::Body;
 use crate::plane::{Call, Front};
@@ -23,7 +24,7 @@ pub(super) fn answer(call: &Call, target: &VirtualTarget, kind: ListKind) -> Res
     let face = target.face(call.front.era());
     let listing = face.list(kind);
     let id = call.id().expect("a list is asked for by a request");
-    let is_whole = kind != ListKind::Tools || !hides_any(call, face);
+    let is_whole = !hides_any(call, target, face, kind);
     let hints = match call.front {
         Front::Legacy => String::new(),
         Front::Modern => format!(r#","resultType":"complete",{}"#, hints(call, target)),
@@ -35,7 +36,8 @@ pub(super) fn answer(call: &Call, target: &VirtualTarget, kind: ListKind) -> Res
             page(id, kind, std::slice::from_ref(&listing.all), None, &hints),
         ));
     }
-    let mut visible: Vec<Bytes> = if is_whole { listing.items.clone() } else { visible_tools(call, face) };
+    let mut visible: Vec<Bytes> =
+        if is_whole { listing.items.clone() } else { visible_items(call, target, face, kind) };
     if !is_clean {
         visible = visible.iter().filter_map(|tool| for_front(tool, call.front)).collect();
     }
@@ -72,13 +74,33 @@ fn for_front(tool: &Bytes, front: Front) -> Option<Bytes> {
     })
 }
 
-fn hides_any(call: &Call, face: &Face) -> bool {
-    face.tools.iter().any(|tool| call.table.missing(&call.principal, &tool.needs).is_some())
+fn hides_any(call: &Call, target: &VirtualTarget, face: &Face, kind: ListKind) -> bool {
+    match kind {
+        ListKind::Tools => face.tools.iter().any(|tool| !admit::sees_tool(call, target, tool)),
+        _ => target.backends.iter().any(|backend| !admit::reaches(call, target, backend, method(kind))),
+    }
 }
 
-fn visible_tools(call: &Call, face: &Face) -> Vec<Bytes> {
-    let may = face.tools.iter().filter(|tool| call.table.missing(&call.principal, &tool.needs).is_none());
-    may.filter_map(|tool| tool.json.clone()).collect()
+fn visible_items(call: &Call, target: &VirtualTarget, face: &Face, kind: ListKind) -> Vec<Bytes> {
+    if kind == ListKind::Tools {
+        let seen = face.tools.iter().filter(|tool| admit::sees_tool(call, target, tool));
+        return seen.filter_map(|tool| tool.json.clone()).collect();
+    }
+    let listing = face.list(kind);
+    let owned = listing.items.iter().zip(&listing.owners);
+    let reached =
+        |owner: u16| admit::reaches(call, target, &target.backends[usize::from(owner)], method(kind));
+    owned.filter(|(_, owner)| reached(**owner)).map(|(item, _)| item.clone()).collect()
+}
+
+/// The method that lists, as scope documents name it.
+fn method(kind: ListKind) -> &'static str {
+    match kind {
+        ListKind::Tools => "tools/list",
+        ListKind::Prompts => "prompts/list",
+        ListKind::Resources => "resources/list",
+        ListKind::Templates => "resources/templates/list",
+    }
 }
 
 fn offset(call: &Call, target: &VirtualTarget, fingerprint: u64) -> Result<usize, Error> {

@@ -10,13 +10,14 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use bytes::Bytes;
 use catalog::Catalog;
-use catalog::access::{Grants, Principal};
+use catalog::access::{Grants, Principal, Scope};
 use catalog::error::Refusal;
 use catalog::name::ServerPath;
 use catalog::server::{Server, Visibility};
 use catalog::time::Timestamp;
 use http::request::Parts;
 use http::{HeaderValue, StatusCode, header};
+use routing::Table;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -27,6 +28,8 @@ use crate::trail::Trail;
 
 /// Most entries of one page.
 pub(crate) const MAX_LIMIT: usize = 1000;
+/// What a scope document calls the right to find a server.
+const LIST_SERVICE: &str = "list_service";
 /// Longest wait for a body. A body of the largest size passes at half a megabit a second.
 const BODY_DEADLINE: Duration = Duration::from_secs(60);
 /// Entries of a page that asks for no number.
@@ -40,6 +43,8 @@ pub(crate) struct Caller {
     pub(crate) grants: Grants,
     /// Notes of the request for the audit trail.
     pub(crate) trail: Trail,
+    /// The table by which the caller is judged.
+    table: Arc<Table>,
 }
 
 /// A caller who is an administrator. Fails with 403.
@@ -79,12 +84,22 @@ pub(crate) struct IfMatch(pub(crate) Option<u64>);
 impl Caller {
     /// Says whether this caller may find a server.
     pub(crate) fn may_find(&self, server: &Server) -> bool {
-        self.grants.is_everything()
-            || match &server.visibility {
-                Visibility::Public => true,
-                Visibility::Groups(groups) => groups.iter().any(|one| self.principal.groups.contains(one)),
-                Visibility::Private => server.owner.as_deref() == Some(&*self.principal.subject),
-            }
+        if self.grants.is_everything() {
+            return true;
+        }
+        let is_shown = match &server.visibility {
+            Visibility::Public => true,
+            Visibility::Groups(groups) => groups.iter().any(|one| self.principal.groups.contains(one)),
+            Visibility::Private => server.owner.as_deref() == Some(&*self.principal.subject),
+        };
+        is_shown && self.is_let_in(server.path.as_str())
+    }
+
+    /// Says whether scope documents leave an endpoint open to this caller, or let them list it.
+    fn is_let_in(&self, path: &str) -> bool {
+        let holds = |scope: &Scope| self.table.holds(&self.principal, scope);
+        let Some(guard) = self.table.guard(path) else { return true };
+        guard.admits(holds) || self.table.permits(&self.principal, LIST_SERVICE, path)
     }
 
     /// Finds a server this caller may find.
@@ -166,7 +181,7 @@ impl FromRequestParts<Arc<Registry>> for Caller {
         let grants = Grants::of(&principal, &catalog.groups);
         let trail = parts.extensions.get::<Trail>().cloned().unwrap_or_default();
         trail.actor(&principal.subject);
-        Ok(Self { principal, grants, trail })
+        Ok(Self { principal, grants, trail, table: registry.parts.live.full() })
     }
 }
 

@@ -82,13 +82,15 @@ fn face(
     let has_resources = |index: &usize| backends[*index].offers(front, "resources");
     let all = if source.exposes_resources { 0..backends.len() } else { 0..0 };
     let mut lists = [
-        Listing::new(tools.iter().filter_map(|tool| tool.json.clone()).collect()),
+        Listing::new(
+            tools.iter().filter_map(|tool| Some((tool.backend as u16, tool.json.clone()?))).collect(),
+        ),
         prompts,
         resources,
         template_list,
     ];
     for (list, twin) in lists.iter_mut().zip(other.iter().flat_map(|other| &other.lists)) {
-        if list.all == twin.all {
+        if list.all == twin.all && list.owners == twin.owners {
             *list = twin.clone();
         }
     }
@@ -218,7 +220,7 @@ fn compile_prompts(sides: &[Option<Side<'_>>]) -> (HashMap<Box<str>, u16>, Listi
     for (backend, item) in each_item(sides, |side| side.prompts) {
         if !owners.contains_key(&item.name) {
             owners.insert(item.name.clone(), backend);
-            items.push(raw(item));
+            items.push((backend, raw(item)));
         }
     }
     (owners, Listing::new(items))
@@ -232,14 +234,14 @@ fn compile_resources(sides: &[Option<Side<'_>>]) -> Resources {
     for (backend, item) in each_item(sides, |side| side.resources) {
         if !owners.contains_key(&item.name) {
             owners.insert(item.name.clone(), Resource { backend });
-            items.push(raw(item));
+            items.push((backend, raw(item)));
         }
     }
     let (mut templates, mut template_items, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
     for (backend, item) in each_item(sides, |side| side.templates) {
         if seen.insert(&item.name) {
             templates.push(Template { text: item.name.clone(), backend });
-            template_items.push(raw(item));
+            template_items.push((backend, raw(item)));
         }
     }
     (owners, Listing::new(items), templates, Listing::new(template_items))

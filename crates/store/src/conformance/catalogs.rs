@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use catalog::inventory::Item;
+use catalog::rights::ScopeDocument;
 
 use super::samples::*;
 use super::{Twin, assert_same};
@@ -66,7 +67,7 @@ pub(super) async fn overwrites(open: &impl AsyncFn() -> Box<dyn Store>) {
         Edit::PutInventory(key("/context7", "v1.5.0"), Arc::new(bare_inventory())),
         Edit::PutVirtualServer(Arc::new(renamed)),
         Edit::PutGroup(Arc::new(group("staff", 2))),
-        Edit::PutScope(scope("docs-read"), "other words".into()),
+        Edit::PutScope(scope("docs-read"), Arc::new(ScopeDocument::described("other words"))),
         Edit::PutToken(Arc::new(revoked)),
     ])
     .await;
@@ -209,8 +210,8 @@ fn everything() -> Vec<Edit> {
         Edit::PutVirtualServer(Arc::new(bare_virtual)),
         Edit::PutGroup(Arc::new(group("staff", 1))),
         Edit::PutGroup(Arc::new(group("Gäste & Freunde", 3))),
-        Edit::PutScope(scope("docs-read"), "may read\nthe docs".into()),
-        Edit::PutScope(scope("bare"), String::new()),
+        Edit::PutScope(scope("docs-read"), Arc::new(scope_document())),
+        Edit::PutScope(scope("bare"), Arc::default()),
         Edit::PutToken(Arc::new(token("0f"))),
         Edit::PutToken(Arc::new(token("ff"))),
     ]

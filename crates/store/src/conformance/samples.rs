@@ -7,6 +7,7 @@ use catalog::access::{Group, Scope};
 use catalog::endpoint::{Endpoint, Era, Header, Secret};
 use catalog::inventory::{Inventory, Item, Reported};
 use catalog::name::{ServerPath, Slug, ToolName, VersionLabel};
+use catalog::rights::{Pattern, Place, ScopeDocument, ServerAccess};
 use catalog::server::{Server, Status, Version, Visibility};
 use catalog::time::Timestamp;
 use catalog::token::IssuedToken;
@@ -201,6 +202,24 @@ pub(crate) fn virtual_server(name: &str) -> VirtualServer {
 pub(crate) fn group(name: &str, revision: u64) -> Group {
     let scopes = vec![scope("docs-read"), scope("github-write")];
     Group { name: name.into(), description: "Everybody on the payroll".into(), scopes, revision }
+}
+
+/// A scope's document with every field set.
+pub(crate) fn scope_document() -> ScopeDocument {
+    let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::new(*text)).collect();
+    let access = |at: &str, methods: &[&str], tools: &[&str]| ServerAccess {
+        at: Place::parse(at),
+        methods: patterns(methods),
+        tools: patterns(tools),
+    };
+    ScopeDocument {
+        description: "may read\nthe docs".into(),
+        access: vec![
+            access("context7", &["tools/list", "tools/call"], &["search", "get_*"]),
+            access("*", &["ping"], &[]),
+        ],
+        permissions: [("list_service".into(), patterns(&["all"]))].into(),
+    }
 }
 
 /// A token's record with every field set.

@@ -54,6 +54,8 @@ const CATALOG_STEPS: &[&str] = &["
         id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL,
         object TEXT, outcome TEXT NOT NULL CHECK (outcome IN ('ok', 'refused')), detail TEXT NOT NULL, source TEXT
     ) STRICT;
+", "
+    ALTER TABLE scopes ADD COLUMN record TEXT;
 "];
 
 /// As above, for the sessions.

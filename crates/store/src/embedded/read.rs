@@ -7,6 +7,7 @@ use catalog::access::Scope;
 use catalog::inventory::Inventory;
 use catalog::name::{ServerPath, Slug, VersionLabel};
 use catalog::rating::Rated;
+use catalog::rights::ScopeDocument;
 use catalog::server::{Server, Version};
 use catalog::unreadable::Place;
 use catalog::{Catalog, VersionKey};
@@ -15,8 +16,8 @@ use rusqlite::{Connection, Params, Row};
 
 use crate::error::Error;
 use crate::record::{
-    GroupRecord, InventoryLists, InventoryRecord, RatingRecord, Sealer, ServerRecord, TokenRecord,
-    Unreadable, VersionRecord, VirtualServerRecord,
+    GroupRecord, InventoryLists, InventoryRecord, RatingRecord, ScopeRecord, Sealer, ServerRecord,
+    TokenRecord, Unreadable, VersionRecord, VirtualServerRecord,
 };
 
 /// Says what a row is the record of.
@@ -53,9 +54,14 @@ pub(super) fn load(connection: &mut Connection, sealer: &dyn Sealer) -> Result<C
         Ok(())
     })?;
     let scopes = Arc::make_mut(&mut catalog.scopes);
-    each(&rows, ("scope", &|_| None), "SELECT name, description FROM scopes", [], &mut damaged, |row| {
-        scopes.insert(Scope::parse("name", text(row, 0)?)?, text(row, 1)?.to_owned());
-        Ok(())
+    let sql = "SELECT name, description, record FROM scopes";
+    each(&rows, ("scope", &|_| None), sql, [], &mut damaged, |row| {
+        let scope = Scope::parse("name", text(row, 0)?)?;
+        let document = scope_document(row);
+        // In its place something that opens nothing: what it guards must not lie open.
+        let kept = document.as_ref().map_or_else(|_| ScopeDocument::stand_in(), Clone::clone);
+        scopes.insert(scope, Arc::new(kept));
+        document.map(drop)
     })?;
     tokens(&rows, &mut catalog, &mut damaged)?;
     ratings(&rows, &mut catalog, &mut damaged)?;
@@ -226,6 +232,14 @@ fn each(
         }
     }
     Ok(())
+}
+
+fn scope_document(row: &Row<'_>) -> Result<ScopeDocument, Unreadable> {
+    let description = text(row, 1)?.to_owned();
+    if matches!(row.get_ref(2), Ok(ValueRef::Null)) {
+        return Ok(ScopeDocument::described(description));
+    }
+    Ok(serde_json::from_str::<ScopeRecord>(text(row, 2)?)?.into_document(description))
 }
 
 fn text<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a str, Unreadable> {

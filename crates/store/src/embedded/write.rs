@@ -12,8 +12,8 @@ use super::{audit, read};
 use crate::change::{Change, Edit, Expect};
 use crate::error::Error;
 use crate::record::{
-    GroupRecord, InventoryLists, InventoryRecord, RatingRecord, Sealer, ServerRecord, TokenRecord,
-    VersionRecord, VirtualServerRecord,
+    GroupRecord, InventoryLists, InventoryRecord, RatingRecord, ScopeRecord, Sealer, ServerRecord,
+    TokenRecord, VersionRecord, VirtualServerRecord,
 };
 
 /// Writes a change whole and returns the catalog's new revision.
@@ -76,8 +76,10 @@ fn write(rows: &Transaction<'_>, edit: &Edit, sealer: &dyn Sealer) -> Result<(),
             run(rows, sql, params![group.name, group.revision.cast_signed(), json(&GroupRecord::of(group))])
         }
         Edit::DeleteGroup(name) => run(rows, "DELETE FROM groups WHERE name = ?1", [name]),
-        Edit::PutScope(scope, description) => {
-            run(rows, "INSERT OR REPLACE INTO scopes VALUES (?1, ?2)", [scope.as_str(), description])
+        Edit::PutScope(scope, document) => {
+            let record = ScopeRecord::of(document).map(|record| json(&record));
+            let sql = "INSERT OR REPLACE INTO scopes (name, description, record) VALUES (?1, ?2, ?3)";
+            run(rows, sql, params![scope.as_str(), document.description, record])
         }
         Edit::DeleteScope(scope) => run(rows, "DELETE FROM scopes WHERE name = ?1", [scope.as_str()]),
         Edit::PutToken(token) => {

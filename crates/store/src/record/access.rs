@@ -1,4 +1,4 @@
-//! Groups and issued tokens as they are stored. A scope needs no record: it is a name and a description.
+//! Groups and issued tokens as they are stored.
 
 use catalog::access::Group;
 use catalog::time::Timestamp;

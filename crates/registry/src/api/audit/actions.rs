@@ -8,7 +8,7 @@ pub(super) fn action(method: &Method, route: &str) -> Option<&'static str> {
 }
 
 /// What a request does, by its method and route.
-const ACTIONS: [(&str, &str); 23] = [
+const ACTIONS: [(&str, &str); 25] = [
     ("POST /api/servers/register", "server.register"),
     ("PATCH /api/servers/{path}", "server.edit"),
     ("DELETE /api/servers/{path}", "server.delete"),
@@ -29,6 +29,8 @@ const ACTIONS: [(&str, &str); 23] = [
     ("PATCH /api/groups/{name}", "group.edit"),
     ("DELETE /api/groups/{name}", "group.delete"),
     ("POST /api/scopes", "scope.describe"),
+    ("POST /api/scopes/import", "scope.import"),
+    ("PUT /api/scopes/{name}", "scope.replace"),
     ("DELETE /api/scopes/{name}", "scope.delete"),
     ("POST /api/tokens", "token.issue"),
     ("DELETE /api/tokens/{id}", "token.revoke"),

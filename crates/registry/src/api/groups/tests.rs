@@ -101,3 +101,54 @@ async fn a_damaged_group_is_named_and_not_overwritten() {
     assert_eq!(scene.admin("DELETE /api/groups/devs", Value::Null).await.status, 204);
     scene.admin("POST /api/groups", json!({ "name": "devs" })).await.expect(201);
 }
+
+#[tokio::test]
+async fn scope_documents_are_kept_with_the_groups_that_have_them() {
+    let scene = Scene::start().await;
+    scene.admin("POST /api/groups", json!({ "name": "old", "scopes": ["readers", "x"] })).await.expect(201);
+    let access = json!([{ "server": "/github", "methods": ["tools/list"], "tools": "get_*" }]);
+    let body = json!({ "scope_name": "readers", "server_access": access, "group_mappings": ["new", "old"],
+        "ui_permissions": { "list_service": ["all"] }, "create_in_idp": true });
+    let made = scene.admin("POST /api/scopes", body).await.expect(201);
+    assert_eq!(made["warnings"], json!(["nothing is registered at /github"]));
+    let scene = scene.restart().await;
+    let shown = scene.admin("GET /api/scopes/readers", Value::Null).await.expect(200);
+    let expected = json!({ "name": "readers", "description": "",
+        "server_access": [{ "server": "/github", "methods": ["tools/list"], "tools": ["get_*"] }],
+        "ui_permissions": { "list_service": ["all"] }, "group_mappings": ["new", "old"] });
+    assert_eq!(shown, expected);
+    let replaced = json!({ "description": "d", "group_mappings": ["new"] });
+    let replaced = scene.admin("PUT /api/scopes/readers", replaced).await.expect(200);
+    assert_eq!(replaced, json!({ "name": "readers", "description": "d", "group_mappings": ["new"] }));
+    let old = scene.admin("GET /api/groups/old", Value::Null).await.expect(200);
+    assert_eq!((&old["scopes"], &old["revision"]), (&json!(["x"]), &json!(2)));
+    scene.admin("PUT /api/scopes/readers", json!({ "name": "others" })).await.expect(422);
+    scene.admin("PUT /api/scopes/none", json!({})).await.expect(404);
+    scene.admin("GET /api/scopes/none", Value::Null).await.expect(404);
+    scene.reader("GET /api/scopes/readers", Value::Null).await.expect(403);
+    scene.reader("POST /api/scopes/import", json!([])).await.expect(403);
+    let seen = scene.reader("GET /api/scopes", Value::Null).await.expect(200);
+    assert_eq!(seen["scopes"], json!([{ "name": "readers", "description": "d" }]));
+}
+
+#[tokio::test]
+async fn bad_scope_documents_are_refused_as_a_whole() {
+    let scene = Scene::start().await;
+    let many: Vec<String> = (0..1001).map(|index| index.to_string()).collect();
+    let entry =
+        |server: &str, tools: Value| json!([{ "server": server, "methods": ["all"], "tools": tools }]);
+    for (body, field) in [
+        (json!({ "name": "s", "server_access": entry("/", json!("all")) }), "server_access[0].server"),
+        (json!({ "name": "s", "server_access": entry("a", json!(many)) }), "server_access[0].tools"),
+        (json!({ "name": "s", "server_access": entry("a", json!([""])) }), "server_access[0].tools"),
+        (json!({ "name": "s", "group_mappings": ["a,b"] }), "group_mappings[0]"),
+    ] {
+        let problem = scene.admin("POST /api/scopes", body).await.expect(422);
+        assert_eq!(problem["errors"][0]["field"], field, "{problem}");
+    }
+    let list = json!([{ "name": "good" }, { "name": "b d" }]);
+    scene.admin("POST /api/scopes/import", list).await.expect(422);
+    scene.admin("POST /api/scopes/import", json!({ "UI-Scopes": 7 })).await.expect(422);
+    let left = scene.admin("GET /api/scopes", Value::Null).await.expect(200);
+    assert_eq!(left["total_count"], 0);
+}

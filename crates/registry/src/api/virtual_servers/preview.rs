@@ -5,6 +5,7 @@ use std::sync::Arc;
 use catalog::Catalog;
 use catalog::access::{Grants, Principal, Scope};
 use catalog::error::{Invalid, Refusal};
+use catalog::rights::{Guard, Rights};
 use catalog::time::Timestamp;
 use catalog::token::IssuedToken;
 use catalog::virtual_server::VirtualServer;
@@ -117,20 +118,37 @@ impl Preview {
             Some(resource) => format!("{based_on}, which is good for {resource} alone"),
             None => based_on,
         };
-        let missing_scopes = lacking(&grants, &server.required_scopes);
-        let may_enter = missing_scopes.is_empty() && bound_elsewhere.is_none();
+        let (rights, holds) = (Rights::of(&catalog.scopes), |scope: &Scope| lacking_none(&grants, scope));
+        let own = rights.guard(&path).filter(|_| !grants.is_everything());
+        let mut missing_scopes = lacking(&grants, &server.required_scopes);
+        let is_admitted = own.is_none_or(|guard| guard.admits(holds));
+        missing_scopes
+            .extend(own.filter(|_| !is_admitted).and_then(Guard::entry_scope).map(ToString::to_string));
+        let may_enter = missing_scopes.is_empty() && is_admitted && bound_elsewhere.is_none();
         let mut scopes: Vec<String> = grants.scopes().map(ToString::to_string).collect();
         scopes.sort();
         let tools: Vec<Tool> = (server.mappings.iter())
             .map(|row| {
                 let needed = all_scopes(server, row);
-                let (missing_scopes, gone) = (lacking(&grants, &needed), source(catalog, row).item.err());
-                let visible = bound_elsewhere.is_none() && missing_scopes.is_empty() && gone.is_none();
+                let (mut missing_scopes, gone) = (lacking(&grants, &needed), source(catalog, row).item.err());
+                let (guard, name) = match own {
+                    Some(guard) => (Some(guard), row.exposed()),
+                    None => (rights.guard(row.server.as_str()), row.tool.as_str()),
+                };
+                let guard = guard.filter(|guard| !grants.is_everything() && !guard.shows(holds, name));
+                let asked = guard.and_then(|guard| guard.scope_for("tools/call", Some(name)));
+                missing_scopes.extend(asked.map(ToString::to_string));
+                let is_shown = missing_scopes.is_empty() && guard.is_none() && is_admitted;
+                let visible = bound_elsewhere.is_none() && is_shown && gone.is_none();
+                let closed = || guard.map(|_| "no scope allows it".to_owned());
                 let lacks = || format!("missing required scope: {}", missing_scopes.join(", "));
                 let elsewhere =
                     || bound_elsewhere.map(|resource| format!("the token is good for {resource} alone"));
-                let reason =
-                    (!missing_scopes.is_empty()).then(lacks).or_else(elsewhere).or_else(|| gone.clone());
+                let reason = (!missing_scopes.is_empty())
+                    .then(lacks)
+                    .or_else(closed)
+                    .or_else(elsewhere)
+                    .or_else(|| gone.clone());
                 Tool {
                     name: row.exposed().to_owned(),
                     tool_name: row.tool.clone(),
@@ -171,6 +189,10 @@ fn holder(token: &Arc<IssuedToken>) -> Principal {
         expires_at: Some(token.expires_at),
         ..Principal::anonymous()
     }
+}
+
+fn lacking_none(grants: &Grants, scope: &Scope) -> bool {
+    grants.missing(std::slice::from_ref(scope)).is_none()
 }
 
 fn lacking(grants: &Grants, needed: &[Scope]) -> Vec<String> {

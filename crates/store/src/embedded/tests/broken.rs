@@ -4,6 +4,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
+use catalog::rights::ScopeDocument;
 use catalog::server::Server;
 use rusqlite::Connection;
 
@@ -79,7 +80,8 @@ async fn a_row_that_cannot_be_read_costs_only_itself() {
     edits.push(Edit::PutGroup(Arc::new(group("good", 1))));
     edits.push(Edit::PutGroup(Arc::new(group("bad", 1))));
     edits.push(Edit::PutToken(Arc::new(token("bad"))));
-    edits.push(Edit::PutScope(scope("bad"), String::new()));
+    edits.push(Edit::PutScope(scope("bad"), Arc::default()));
+    edits.push(Edit::PutScope(scope("torn"), Arc::new(scope_document())));
     store.apply(Change::new(edits)).await.unwrap();
     tamper(
         place.path(),
@@ -93,7 +95,8 @@ async fn a_row_that_cannot_be_read_costs_only_itself() {
             WHERE slug = 'bad';
          UPDATE groups SET record = '[]' WHERE name = 'bad';
          UPDATE tokens SET record = CAST(x'ff' AS TEXT);
-         UPDATE scopes SET name = 'a b';",
+         UPDATE scopes SET name = 'a b' WHERE name = 'bad';
+         UPDATE scopes SET record = '{' WHERE name = 'torn';",
     );
     let found = store.load().await.unwrap();
     assert_eq!(found.revision, 1);
@@ -104,12 +107,20 @@ async fn a_row_that_cannot_be_read_costs_only_itself() {
     assert_eq!(found.inventories.len(), 2, "of /good and /bad-inactive");
     assert!(found.virtual_servers.keys().map(|slug| slug.as_str()).eq(["good"]));
     assert!(found.groups.keys().eq(["good"]));
-    assert!(found.scopes.is_empty());
+    assert_eq!(found.scopes.len(), 1);
+    assert_eq!(*found.scopes["torn"], ScopeDocument::stand_in(), "what it guarded does not lie open");
     assert!(found.tokens["bad"].revoked_at.is_some(), "whether it was revoked nobody knows");
     let places: Vec<_> = found.unreadable.keys().map(ToString::to_string).collect();
     let servers = ["/bad-active", "/bad-head"];
     let versions = ["version v2.0.0 of /bad-active", "version v1.5.0 of /bad-inactive"];
-    let others = ["/virtual/bad", "group bad", "token bad", "inventory /bad-inventory:v2.0.0", "scope a b"];
+    let others = [
+        "/virtual/bad",
+        "group bad",
+        "token bad",
+        "inventory /bad-inventory:v2.0.0",
+        "scope a b",
+        "scope torn",
+    ];
     assert_eq!(places, [&servers[..], &versions[..], &others[..]].concat());
 }
 

@@ -7,6 +7,7 @@ use catalog::access::{Group, Scope};
 use catalog::endpoint::{Endpoint, Era, Header, Secret};
 use catalog::inventory::{Inventory, Item, LegacySide, Reported};
 use catalog::name::{ServerPath, Slug, ToolName, VersionLabel};
+use catalog::rights::{Pattern, Place, ScopeDocument, ServerAccess};
 use catalog::server::{Server, Status, Version, Visibility};
 use catalog::time::Timestamp;
 use catalog::token::IssuedToken;
@@ -21,7 +22,7 @@ use crate::change::{Change, Edit};
 pub(super) fn catalogs() -> impl Strategy<Value = Catalog> {
     let servers = vec((servers(), vec(option::of(inventories()), 4)), 0..4);
     let rest = (vec(virtual_servers(), 0..3), vec(groups(), 0..3), vec(tokens(), 0..3));
-    let described = vec((scopes(), ".*"), 0..3);
+    let described = vec((scopes(), documents()), 0..3);
     (servers, rest, described).prop_map(|(servers, (virtual_servers, groups, tokens), scopes)| {
         let mut catalog = Catalog { revision: 1, ..Catalog::default() };
         let mut edits = Vec::new();
@@ -38,9 +39,22 @@ pub(super) fn catalogs() -> impl Strategy<Value = Catalog> {
         edits.extend(virtual_servers.into_iter().map(|one| Edit::PutVirtualServer(Arc::new(one))));
         edits.extend(groups.into_iter().map(|group| Edit::PutGroup(Arc::new(group))));
         edits.extend(tokens.into_iter().map(|token| Edit::PutToken(Arc::new(token))));
-        edits.extend(scopes.into_iter().map(|(scope, text)| Edit::PutScope(scope, text)));
+        edits.extend(scopes.into_iter().map(|(scope, text)| Edit::PutScope(scope, Arc::new(text))));
         Change::new(edits).apply_to(&mut catalog);
         catalog
+    })
+}
+
+fn documents() -> impl Strategy<Value = ScopeDocument> {
+    let patterns = || vec("[a-z*/]{1,8}".prop_map(Pattern::new), 0..3);
+    let at = prop_oneof![Just("*"), Just("context7"), Just("virtual/dev")].prop_map(Place::parse);
+    let access = (at, patterns(), patterns());
+    let access = access.prop_map(|(at, methods, tools)| ServerAccess { at, methods, tools });
+    let permissions = prop::collection::btree_map("[a-z_]{1,8}", patterns(), 0..3);
+    (".*", vec(access, 0..3), permissions).prop_map(|(description, access, permissions)| ScopeDocument {
+        description,
+        access,
+        permissions,
     })
 }
 
