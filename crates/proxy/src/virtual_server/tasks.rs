@@ -51,8 +51,15 @@ pub(super) async fn one(
     if !is_behind(target, &task.server) {
         return Err(Loan::Task.unknown());
     }
-    let needs = needs(target, front, &task.server, &task.tool);
-    admit::may(&call.table, &call.principal, &target.required_scopes, &needs)?;
+    let is_theirs =
+        |tool: &&routing::names::Tool| target.backends[tool.backend].key.path.as_str() == &*task.server;
+    match target.face(front).tool(&task.tool).filter(is_theirs) {
+        Some(tool) => admit::call_tool(call, target, tool)?,
+        None => {
+            let needs = needs(target, front, &task.server, &task.tool);
+            admit::may(&call.table, &call.principal, &target.required_scopes, &needs)?;
+        }
+    }
     let version = shown.version.clone();
     if version.era_toward(front) != front {
         return Err(call.unknown_method());
