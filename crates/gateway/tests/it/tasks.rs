@@ -99,7 +99,7 @@ async fn a_task_of_a_session_is_told_sealed_wherever_it_is_named() {
     stranger.initialize().await;
     let id = begin(&client, "echo").await;
     backend.set(|script| script.tasks = vec!["somebody's"]);
-    assert_eq!(list(&client).await, [id.clone()], "the one that is the caller's");
+    assert_eq!(list(&client).await, std::slice::from_ref(&id), "the one that is the caller's");
     assert!(list(&stranger).await.is_empty(), "backends take all for one");
     let result = client.request("tasks/result", json!({ "taskId": id })).await.result().await;
     let related = result["_meta"][RELATED]["taskId"].clone();
