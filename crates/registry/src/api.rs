@@ -13,6 +13,7 @@ mod edit;
 mod fields;
 mod groups;
 mod health;
+mod permitted;
 mod place;
 mod ratings;
 mod search;

@@ -95,6 +95,11 @@ impl Caller {
         is_shown && self.is_let_in(server.path.as_str())
     }
 
+    /// Says whether a scope allows this caller an action on a server.
+    pub(crate) fn is_permitted(&self, action: &str, path: &ServerPath) -> bool {
+        self.table.permits(&self.principal, action, path.as_str())
+    }
+
     /// Says whether scope documents leave an endpoint open to this caller, or let them list it.
     fn is_let_in(&self, path: &str) -> bool {
         let holds = |scope: &Scope| self.table.holds(&self.principal, scope);

@@ -22,6 +22,7 @@ use super::edit::{ServerEdit, VersionEdit};
 use super::error::{Problem, ProblemDocument};
 use super::extract::{Admin, AtServer, Caller, IfMatch, JsonBody, Paging, Params, require_server};
 use super::fields::Fields;
+use super::permitted::{self, Permitted};
 use super::tagged::Tagged;
 use crate::Registry;
 
@@ -176,7 +177,7 @@ async fn edit(
     responses((status = 200, body = Document), (status = 404, body = ProblemDocument)))]
 async fn toggle(
     State(registry): State<Arc<Registry>>,
-    Admin(caller): Admin,
+    Permitted(caller, _): Permitted<permitted::Toggle>,
     AtServer(path): AtServer,
     if_match: IfMatch,
     JsonBody(toggle): JsonBody<Toggle>,

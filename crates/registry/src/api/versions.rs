@@ -23,6 +23,7 @@ use super::edit::VersionEdit;
 use super::error::{Problem, ProblemDocument};
 use super::extract::{Admin, AtServer, AtVersion, Caller, IfMatch, JsonBody, Params, require_server};
 use super::fields::Fields;
+use super::permitted::{self, Permitted};
 use super::servers::put;
 use super::tagged::Tagged;
 use crate::Registry;
@@ -129,7 +130,7 @@ async fn list(
         (status = 412, body = ProblemDocument)))]
 async fn activate(
     State(registry): State<Arc<Registry>>,
-    Admin(caller): Admin,
+    Permitted(caller, _): Permitted<permitted::Modify>,
     AtServer(path): AtServer,
     if_match: IfMatch,
     JsonBody(switch): JsonBody<Switch>,

@@ -176,6 +176,34 @@ async fn tokens_decide_who_reads_and_writes() {
 }
 
 #[tokio::test]
+async fn a_scope_may_let_others_do_single_things() {
+    let scene = Scene::start().await;
+    for path in ["/a", "/b"] {
+        scene
+            .admin("POST /api/servers/register", registration(path, "http://127.0.0.1:9/mcp"))
+            .await
+            .expect(201);
+    }
+    let operators = json!({ "name": "operators", "group_mappings": ["ops"],
+        "ui_permissions": { "toggle_service": ["a"], "modify_service": ["all"], "register_service": ["all"] } });
+    scene.admin("POST /api/scopes", operators).await.expect(201);
+    let ann = scene.token("ann", false, &["ops"]);
+    let switch = json!({ "version": "v1.0.0" });
+    for (what, body, status) in [
+        ("POST /api/servers/a/toggle", json!({ "enabled": false }), 200),
+        ("POST /api/servers/b/toggle", json!({ "enabled": false }), 403),
+        ("PUT /api/servers/b/versions/default", switch, 200),
+        ("POST /api/servers/a/refresh", Value::Null, 403),
+        // Who names a URL is an administrator.
+        ("PATCH /api/servers/a", json!({ "proxy_pass_url": "http://127.0.0.1:22/" }), 403),
+        ("POST /api/servers/register", registration("/c", "http://127.0.0.1:9/mcp"), 403),
+    ] {
+        let answer = scene.call(what, &ann, body, &[]).await;
+        assert_eq!(answer.status, status, "{what}: {}", answer.body);
+    }
+}
+
+#[tokio::test]
 async fn visibility_hides_servers_from_others() {
     let scene = Scene::start().await;
     let hidden = json!({ "visibility": "group-restricted", "allowed_groups": ["blue"] });

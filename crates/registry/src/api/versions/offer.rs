@@ -17,7 +17,8 @@ use utoipa_axum::routes;
 
 use crate::api::document::{Document, rfc3339};
 use crate::api::error::{Problem, ProblemDocument};
-use crate::api::extract::{Admin, AtServer, AtVersion, Caller, Params, part, require_server};
+use crate::api::extract::{AtServer, AtVersion, Caller, Params, part, require_server};
+use crate::api::permitted::{self, Permitted};
 use crate::api::tagged::Tagged;
 use crate::diff::{self, Diff};
 use crate::unfit::unfit;
@@ -115,7 +116,7 @@ fn described(tool: &catalog::inventory::Item, path: &ServerPath) -> Option<Box<R
         (status = 502, description = "Its backend does not answer as it should", body = ProblemDocument)))]
 async fn refresh(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    _: Permitted<permitted::CheckHealth>,
     AtServer(path): AtServer,
     Params(params): Params<VersionParam>,
 ) -> Result<Tagged<Document>, Problem> {
