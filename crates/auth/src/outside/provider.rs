@@ -44,6 +44,8 @@ struct State {
     introspection: Option<String>,
     /// Grows when a key was withdrawn.
     generation: u64,
+    /// Why the last fetch failed.
+    failure: Option<String>,
 }
 
 struct Fetched {
@@ -133,7 +135,7 @@ impl Provider {
             state.tried_at = Some(now);
             match fetched {
                 Ok((keys, fresh, metadata)) => {
-                    if state.keys.is_none() {
+                    if state.failure.take().is_some() || state.keys.is_none() {
                         tracing::info!(%issuer, keys = keys.len(), "the keys of the identity provider are here");
                     }
                     is_withdrawn = state.keys.as_ref().is_some_and(|old| old.keys.lost_any(&keys));
@@ -143,8 +145,12 @@ impl Provider {
                     state.keys = Some(Fetched { keys: Arc::new(keys), at: now, fresh_until });
                 }
                 Err(reason) => {
-                    let has_keys = state.keys.is_some();
-                    tracing::warn!(%issuer, %reason, has_keys, "the keys of the identity provider cannot be fetched");
+                    // Said once, not with every try.
+                    if state.failure.as_ref() != Some(&reason) {
+                        let has_keys = state.keys.is_some();
+                        tracing::warn!(%issuer, %reason, has_keys, "the keys of the identity provider cannot be fetched");
+                    }
+                    state.failure = Some(reason);
                 }
             }
         }
@@ -156,20 +162,26 @@ impl Provider {
 
     async fn fetched(&self) -> Result<(KeySet, Duration, Metadata), String> {
         let issuer = self.settings.issuer.as_str();
-        let mut metadata = Err(String::new());
-        for url in discovery::places(issuer) {
-            let answer = self.good(&url, false).await;
-            metadata = answer.and_then(|answer| discovery::read(&answer.body, issuer));
-            if metadata.is_ok() {
-                break;
-            }
-        }
-        let metadata = metadata?;
+        let metadata = self.metadata().await?;
         let is_learnt = !discovery::is_beside(&metadata.jwks_uri, issuer);
         let answer = self.good(&metadata.jwks_uri, is_learnt).await?;
         let keys = KeySet::read(&answer.body).map_err(|error| format!("its keys cannot be read: {error}"))?;
         let fresh = answer.max_age_seconds.map_or(FRESH, Duration::from_secs);
         Ok((keys, fresh.clamp(FRESH_LIMITS.0, FRESH_LIMITS.1), metadata))
+    }
+
+    /// Reads its metadata at the first place that has them; else says what was wrong with the likeliest place.
+    async fn metadata(&self) -> Result<Metadata, String> {
+        let issuer = self.settings.issuer.as_str();
+        let mut failed = None;
+        for url in discovery::places(issuer) {
+            let answer = self.good(&url, false).await;
+            match answer.and_then(|answer| discovery::read(&answer.body, issuer)) {
+                Ok(metadata) => return Ok(metadata),
+                Err(reason) => failed = failed.or(Some(reason)),
+            }
+        }
+        Err(failed.unwrap_or_default())
     }
 
     async fn good(&self, url: &str, is_learnt: bool) -> Result<Answer, String> {
