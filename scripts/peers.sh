@@ -35,3 +35,5 @@ environment() {
 
 environment .venv requirements.txt
 environment .venv-1 requirements-1.txt
+
+../scripts/model.sh

@@ -1,9 +1,10 @@
-//! Automation of the repository: `cargo xtask tidy`, `openapi` and `bench`.
+//! Automation of the repository: `cargo xtask tidy`, `openapi`, `bench`, `search-eval` and `search-bench`.
 
 #![expect(clippy::print_stdout, reason = "these are commands, and they say what they found")]
 
 mod bench;
 mod openapi;
+mod search;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -16,8 +17,9 @@ fn main() -> anyhow::Result<()> {
         Some("openapi") => openapi::write(&root()),
         Some("bench") => bench::run(&root(), &arguments.collect::<Vec<_>>()),
         Some("bench-backend") => bench::backend::serve(),
+        Some("search-eval") => search::eval::run(&root(), &arguments.collect::<Vec<_>>()),
         other => {
-            println!("usage: cargo xtask tidy | openapi | bench [--quick] [--across]");
+            println!("usage: cargo xtask tidy | openapi | bench [--quick] [--across] | search-eval FOLDER");
             match other {
                 None | Some("help" | "--help" | "-h") => Ok(()),
                 Some(unknown) => anyhow::bail!("there is no command `{unknown}`"),

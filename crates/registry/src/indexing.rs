@@ -1,10 +1,15 @@
 //! The search index follows the catalog beside the publications, so that neither a start nor a change waits for
 //! words to be counted; a search waits for what was written before it.
 
+mod meaning;
+
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use catalog::Catalog;
+use search::embed::Embedder;
+use search::vector::Vector;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::AbortHandle;
 
@@ -28,7 +33,8 @@ pub(crate) struct Indexing {
 
 #[derive(Default)]
 struct Work {
-    index: search::Index,
+    index: Arc<search::Index>,
+    meanings: meaning::Meanings,
     /// The newest catalog, with its number among those noted.
     latest: Mutex<(u64, Arc<Catalog>)>,
     noted: Notify,
@@ -66,6 +72,21 @@ impl Indexing {
         let _ = tokio::time::timeout(MAX_WAIT, done.wait_for(|done| *done >= wanted)).await;
         &self.work.index
     }
+
+    /// Begins to search by meaning too. Vectors are kept in a file, if one is named.
+    pub(crate) fn embed_with(&self, model: Arc<dyn Embedder>, file: Option<PathBuf>) -> std::io::Result<()> {
+        self.work.meanings.begin(self.work.index.clone(), model, file)
+    }
+
+    /// Returns what a query means, read as the index says; `None` where words alone must do.
+    pub(crate) async fn meaning_of(&self, reading: String) -> Option<Arc<Vector>> {
+        if reading.is_empty() { None } else { self.work.meanings.of_query(reading).await }
+    }
+
+    /// Says whether all that is indexed has vectors.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.work.meanings.is_settled()
+    }
 }
 
 impl Drop for Indexing {
@@ -98,6 +119,7 @@ async fn follow(work: Arc<Work>) {
         if !is_done {
             tracing::error!(error = ?thread.err(), "the search index could not follow the catalog");
         }
+        work.meanings.note();
         work.done.send_replace(number);
     }
 }

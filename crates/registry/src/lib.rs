@@ -131,6 +131,17 @@ impl Registry {
         api::router(self.clone())
     }
 
+    /// Begins to search by meaning too, with the first model that is given. Vectors are kept in a file, if one is named.
+    ///
+    /// **Errors:** the system gives no more threads; search goes on by words.
+    pub fn embed_with(
+        &self,
+        model: Arc<dyn search::embed::Embedder>,
+        file: Option<std::path::PathBuf>,
+    ) -> std::io::Result<()> {
+        self.indexing.embed_with(model, file)
+    }
+
     /// Returns the catalog in force.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()

@@ -13,6 +13,8 @@ use catalog::{Catalog, VersionKey};
 use serde::Deserialize;
 
 use crate::document::{Builder, DESCRIPTION, NAME, PATH, Posting, TAGS, TOOLS};
+use crate::meaning::{self, Meaning, Meanings};
+use crate::memory::{Digest, Memory};
 use crate::text;
 use crate::vocabulary::Vocabulary;
 
@@ -43,6 +45,8 @@ pub(crate) struct ServerEntry {
     /// Everything, tools as well.
     pub(crate) whole: Vec<Posting>,
     pub(crate) tools: Box<[ToolEntry]>,
+    pub(crate) meaning: Meaning,
+    pub(crate) tool_meanings: Meanings,
     /// The words of all tools, one tool behind the other: what is read together lies together.
     tool_words: Vec<Posting>,
 }
@@ -60,6 +64,7 @@ pub(crate) struct VirtualEntry {
     pub(crate) source: Arc<VirtualServer>,
     pub(crate) names: Names,
     pub(crate) document: Vec<Posting>,
+    pub(crate) meaning: Meaning,
 }
 
 /// What a query may be equal to, and the tags it may be filtered by; all in lower case.
@@ -77,6 +82,40 @@ impl Entries {
                 && Arc::ptr_eq(&sources.inventories, &catalog.inventories)
                 && Arc::ptr_eq(&sources.virtual_servers, &catalog.virtual_servers)
         })
+    }
+
+    /// Gives entries the vectors that are known by now.
+    pub(crate) fn settle(&self, memory: &Memory) {
+        for entry in &self.servers {
+            entry.meaning.settle(memory);
+            entry.tool_meanings.settle(memory);
+        }
+        self.virtual_servers.iter().for_each(|entry| entry.meaning.settle(memory));
+    }
+
+    /// Hands out texts whose vectors are wanted, servers first, until `take` has enough and returns false.
+    pub(crate) fn wanted(&self, memory: &Memory, mut take: impl FnMut(Digest, String) -> bool) {
+        let own = self.servers.iter().map(|entry| (&entry.meaning, || meaning::of_server(&entry.server)));
+        for (meaning, text) in own {
+            if memory.is_wanted(meaning.digest) && !take(meaning.digest, text()) {
+                return;
+            }
+        }
+        for entry in &self.virtual_servers {
+            let digest = entry.meaning.digest;
+            if memory.is_wanted(digest) && !take(digest, meaning::of_virtual_server(&entry.source)) {
+                return;
+            }
+        }
+        for entry in &self.servers {
+            for (digest, tool) in entry.tool_meanings.digests.iter().zip(&entry.tools) {
+                if memory.is_wanted(*digest)
+                    && !take(*digest, meaning::of_tool(&tool.name, &tool.description))
+                {
+                    return;
+                }
+            }
+        }
     }
 
     /// Says whether there are none.
@@ -138,6 +177,8 @@ impl ServerEntry {
         let tool = |item| ToolEntry::make(item, &mut vocabulary, &mut tool_words);
         let tools: Box<[_]> = items.map(tool).collect();
         tool_words.shrink_to_fit();
+        let tool_texts = tools.iter().map(|tool| meaning::of_tool(&tool.name, &tool.description));
+        let digests = tool_texts.map(|text| Digest::of(&text)).collect();
         let path = server.path.as_str();
         let title = |builder: Builder<'_>| builder.field(PATH, [path]).field(NAME, [&*server.name]).build();
         let tool_texts = tools.iter().flat_map(|tool| [&*tool.name, &*tool.description]);
@@ -155,6 +196,8 @@ impl ServerEntry {
             title: title(Builder::new(&mut vocabulary)),
             whole,
             tools,
+            meaning: Meaning::of(&meaning::of_server(server)),
+            tool_meanings: Meanings::of(digests),
             tool_words,
         }
     }
@@ -202,7 +245,13 @@ impl VirtualEntry {
             .field(TAGS, source.tags.iter().map(|tag| &**tag))
             .field(TOOLS, tools)
             .build();
-        Self { source: source.clone(), names: Names::of(&path, &source.name, &source.tags), document }
+        let meaning = Meaning::of(&meaning::of_virtual_server(source));
+        Self {
+            source: source.clone(),
+            names: Names::of(&path, &source.name, &source.tags),
+            document,
+            meaning,
+        }
     }
 }
 

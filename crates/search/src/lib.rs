@@ -1,20 +1,28 @@
 //! Finding things: an index over active versions of enabled servers, their tools, and enabled virtual servers.
 //!
-//! Ranks by keywords. Deliberately knows nothing of callers: who may find a server is asked of a closure while
+//! Ranks by keywords, and by meaning where vectors are there. Deliberately knows nothing of callers: who may find a server is asked of a closure while
 //! servers are scanned, so that what is hidden is not even counted.
 #![warn(missing_docs)]
 
+mod abbreviations;
 mod document;
+pub mod embed;
 mod entry;
 pub mod found;
+mod fusion;
+mod likeness;
+mod meaning;
+pub mod memory;
 mod plan;
 pub mod query;
 mod rank;
 mod scan;
 mod tell;
 mod text;
+pub mod vector;
 mod vocabulary;
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use catalog::Catalog;
@@ -22,8 +30,10 @@ use catalog::server::Server;
 
 use entry::Entries;
 use found::Found;
+use memory::{Digest, Memory};
 use plan::Plan;
 use query::Query;
+use vector::Vector;
 use vocabulary::Vocabulary;
 
 /// Words that may be added before those of texts long gone are worth forgetting.
@@ -35,6 +45,8 @@ pub struct Index {
     current: RwLock<Arc<Snapshot>>,
     /// Held by the one who brings the index up to date.
     writing: Mutex<()>,
+    /// Vectors of texts. Held after `writing`.
+    memory: RwLock<Memory>,
 }
 
 /// All that can be found at one revision. The vocabulary only grows, so it may be shared with later ones.
@@ -61,7 +73,60 @@ impl Index {
         } else {
             old.followed(catalog, old.entries.is_empty())
         };
+        next.entries.settle(&self.memory.read().unwrap_or_else(PoisonError::into_inner));
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+    }
+
+    /// Begins with the vectors that a model is known to have made.
+    pub fn remember(&self, known: Vec<(Digest, Vector)>) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
+        *memory = Memory::of(known);
+        self.snapshot().entries.settle(&memory);
+    }
+
+    /// Returns texts whose vectors are wanted, at most so many; those of servers come before those of tools.
+    pub fn wanted(&self, most: usize) -> Vec<(Digest, String)> {
+        let snapshot = self.snapshot();
+        let memory = self.memory.read().unwrap_or_else(PoisonError::into_inner);
+        let (mut wanted, mut seen) = (Vec::new(), HashSet::new());
+        snapshot.entries.wanted(&memory, |digest, text| {
+            if seen.insert(digest) {
+                wanted.push((digest, text));
+            }
+            wanted.len() < most
+        });
+        drop(memory);
+        if wanted.is_empty() {
+            self.memory.write().unwrap_or_else(PoisonError::into_inner).forget();
+        }
+        wanted
+    }
+
+    /// Takes vectors of texts; `None` for one that the model can do nothing with.
+    pub fn learn(&self, learnt: Vec<(Digest, Option<Vector>)>) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
+        learnt.into_iter().for_each(|(digest, vector)| memory.learn(digest, vector));
+        self.snapshot().entries.settle(&memory);
+    }
+
+    /// Returns the number of vectors that are known.
+    pub fn count_known(&self) -> usize {
+        self.memory.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Hands out all vectors that are known.
+    pub fn known(&self, take: impl FnMut(Digest, &Vector)) {
+        self.memory.read().unwrap_or_else(PoisonError::into_inner).each(take);
+    }
+
+    /// Returns the text of a query as an embedder should read it: without tags, and with what abbreviations and
+    /// misspelt words stand for. Empty where only tags are asked for.
+    pub fn reading(&self, text: &str) -> String {
+        let snapshot = self.snapshot();
+        let vocabulary = snapshot.vocabulary.read().unwrap_or_else(PoisonError::into_inner);
+        plan::reading(text, &vocabulary)
     }
 
     /// Finds what fits a query, best first; of servers only those that `may_find` admits.

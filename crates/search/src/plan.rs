@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::abbreviations;
 use crate::document::Posting;
 use crate::entry::Names;
 use crate::query::Query;
@@ -15,31 +16,6 @@ pub(crate) const MAX_WORDS: usize = 24;
 const MISSPELT: f32 = 0.6;
 /// The same for another name of the thing.
 const ALIAS: f32 = 0.95;
-
-/// Short names that people type, and the words that texts use.
-const ALIASES: &[(&str, &[&str])] = &[
-    ("db", &["database"]),
-    ("docs", &["documentation"]),
-    ("gcp", &["google"]),
-    ("gh", &["github"]),
-    ("gsheets", &["sheets"]),
-    ("js", &["javascript"]),
-    ("k8s", &["kubernetes"]),
-    ("kubernetes", &["k8s"]),
-    ("m365", &["office365", "microsoft"]),
-    ("mail", &["email"]),
-    ("mssql", &["sqlserver"]),
-    ("o365", &["office365", "microsoft"]),
-    ("pg", &["postgres", "postgresql"]),
-    ("postgres", &["postgresql"]),
-    ("postgresql", &["postgres"]),
-    ("pr", &["pull"]),
-    ("py", &["python"]),
-    ("repo", &["repository"]),
-    ("repository", &["repo"]),
-    ("tf", &["terraform"]),
-    ("ts", &["typescript"]),
-];
 
 /// What a term means in a query.
 #[derive(Clone, Copy, Debug)]
@@ -212,6 +188,27 @@ fn words(text: &str, vocabulary: &Vocabulary) -> Vec<String> {
     all
 }
 
+/// Returns a query's text for an embedder: without tags, and with what it may mean besides behind it.
+pub(crate) fn reading(text: &str, vocabulary: &Vocabulary) -> String {
+    let words = text.split_whitespace().filter(|word| word.len() < 2 || !word.starts_with('#'));
+    let mut reading = words.collect::<Vec<_>>().join(" ");
+    let mut more = Vec::new();
+    text::split(&reading, |run| {
+        let mut word = String::new();
+        text::fold(run, &mut word);
+        let stands_for = abbreviations::of(&word);
+        more.extend(stands_for.iter().map(|long| (*long).to_owned()));
+        if stands_for.is_empty() && vocabulary.find(&word).is_none() && more.len() < MAX_WORDS {
+            more.extend(vocabulary.corrected(&word).map(str::to_owned));
+        }
+    });
+    for word in more {
+        reading.push(' ');
+        reading.push_str(&word);
+    }
+    reading
+}
+
 /// Returns the terms that may mean one word.
 fn meanings(index: usize, word: &str, vocabulary: &Vocabulary) -> Vec<(Term, Meaning)> {
     let exact = vocabulary.find(word);
@@ -225,8 +222,7 @@ fn meanings(index: usize, word: &str, vocabulary: &Vocabulary) -> Vec<(Term, Mea
         *kept = kept.max(quality);
     });
     let mut found: Vec<(Term, Meaning)> = Vec::new();
-    let aliases = ALIASES.iter().find(|(short, _)| *short == word).map(|(_, long)| *long);
-    for term in aliases.unwrap_or_default().iter().filter_map(|long| vocabulary.find(long)) {
+    for term in abbreviations::of(word).iter().filter_map(|long| vocabulary.find(long)) {
         near.remove(&term);
         found.push((term, Meaning { word: index, quality: ALIAS, is_exact: true }));
     }

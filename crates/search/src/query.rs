@@ -1,10 +1,14 @@
 //! What is asked for.
 
+use crate::vector::Vector;
+
 /// A query.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
     /// Words, as a person writes them. A word that begins with `#` is a tag to filter by.
     pub text: &'a str,
+    /// What the text means; without it, words alone decide.
+    pub meaning: Option<&'a Vector>,
     /// Tags that all must be there, in any case.
     pub tags: &'a [String],
     /// What to look for.

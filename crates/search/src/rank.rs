@@ -19,6 +19,13 @@ pub(crate) struct Hit<T> {
     pub(crate) score: f32,
 }
 
+impl<T> Hit<T> {
+    /// Returns the same hit of another way to name the thing.
+    pub(crate) fn map<U>(self, name: impl FnOnce(T) -> U) -> Hit<U> {
+        Hit { entry: name(self.entry), exactness: self.exactness, score: self.score }
+    }
+}
+
 /// How rare each word of a query is, and whether it is anywhere as written.
 pub(crate) struct Rarity {
     words: Vec<(f32, bool)>,

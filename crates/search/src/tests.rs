@@ -70,7 +70,7 @@ fn offer(catalog: &mut Catalog, path: &str, label: &str, tools: &[(&str, &str)])
 }
 
 fn ask(index: &Index, text: &str) -> Found {
-    index.query(&Query { text, tags: &[], kinds: Kinds::ALL, max_results: 10 }, |_| true)
+    index.query(&Query { text, meaning: None, tags: &[], kinds: Kinds::ALL, max_results: 10 }, |_| true)
 }
 
 fn paths(found: &Found) -> Vec<&str> {
@@ -233,7 +233,7 @@ fn what_may_not_be_found_is_not_counted() {
     put(&mut catalog, hidden);
     offer(&mut catalog, "/hidden", "v1", &[("issue", "issue")]);
     let index = index(&catalog);
-    let query = Query { text: "issues", tags: &[], kinds: Kinds::ALL, max_results: 1 };
+    let query = Query { text: "issues", meaning: None, tags: &[], kinds: Kinds::ALL, max_results: 1 };
     let found = index.query(&query, |server| server.visibility == Visibility::Public);
     assert_eq!((found.total_servers, found.total_tools), (2, 2));
     assert_eq!((found.servers.len(), found.tools.len()), (1, 1));
@@ -250,7 +250,8 @@ fn tags_filter_and_kinds_choose() {
     assert_eq!(paths(&ask(&index, "issues #code #none")), [""; 0]);
     let tags = ["Git".to_owned()];
     let kinds = Kinds { servers: false, tools: true, virtual_servers: false };
-    let found = index.query(&Query { text: "issue", tags: &tags, kinds, max_results: 10 }, |_| true);
+    let found =
+        index.query(&Query { text: "issue", meaning: None, tags: &tags, kinds, max_results: 10 }, |_| true);
     assert_eq!(tools(&found), ["create_issue"]);
     assert_eq!((found.servers.len(), found.total_servers), (0, 0));
 }
@@ -321,4 +322,98 @@ fn words_of_texts_long_gone_are_forgotten() {
         assert_eq!(paths(&ask(&index, &tools[7])), ["/one"], "{round}");
     }
     assert!(shrank, "the vocabulary only grows");
+}
+
+/// Gives every text that is wanted a vector: along the first axis where it holds the word, else the second.
+fn learn(index: &Index, word: &str) {
+    let vector = |text: &str| Vector::of(&if text.contains(word) { [1.0, -0.1] } else { [-0.01, 1.0] });
+    loop {
+        let wanted = index.wanted(3);
+        if wanted.is_empty() {
+            return;
+        }
+        index.learn(wanted.into_iter().map(|(digest, text)| (digest, vector(&text))).collect());
+    }
+}
+
+#[test]
+fn meaning_finds_what_words_do_not_and_hidden_servers_do_not_count() {
+    let mut catalog = zoo();
+    let mut hidden = server("/hidden", "Dashboards", "more", &[]);
+    hidden.visibility = Visibility::Private;
+    put(&mut catalog, hidden);
+    let index = index(&catalog);
+    learn(&index, "Dashboards");
+    let meaning = Vector::of(&[1.0, 0.0]);
+    let ask = |text: &str, may_find: &dyn Fn(&Server) -> bool| {
+        let meaning = meaning.as_ref();
+        let query = Query { text, meaning, tags: &[], kinds: Kinds::ALL, max_results: 10 };
+        index.query(&query, may_find)
+    };
+    let found = ask("charts", &|_| true);
+    assert_eq!(paths(&found), ["/grafana", "/hidden"]);
+    assert_eq!((found.total_servers, found.total_tools), (2, 0));
+    let found = ask("charts", &|server| server.visibility == Visibility::Public);
+    assert_eq!((paths(&found), found.total_servers), (vec!["/grafana"], 1));
+    assert_eq!(paths(&ask("#work charts", &|_| true)), [""; 0]);
+    // An exact name stands before everything that is only alike.
+    assert_eq!(paths(&ask("jira", &|_| true))[0], "/jira");
+    assert_eq!(ask("jira", &|_| true).servers[0].relevance, 1.0);
+}
+
+#[test]
+fn tools_are_found_by_meaning_among_thousands() {
+    let mut catalog = Catalog::default();
+    let tools: Vec<String> = (0..50).map(|number| format!("tool_{number}")).collect();
+    for number in 0..60 {
+        let path = format!("/s{number}");
+        put(&mut catalog, server(&path, &path, "", &[]));
+        let told: Vec<_> = tools.iter().map(|name| (name.as_str(), "does little")).collect();
+        offer(&mut catalog, &path, "v1", &told);
+    }
+    offer(&mut catalog, "/s30", "v1", &[("one", "plain"), ("needle", "sews")]);
+    let index = index(&catalog);
+    learn(&index, "sews");
+    let meaning = Vector::of(&[1.0, -0.01]);
+    let query =
+        Query { text: "tailor", meaning: meaning.as_ref(), tags: &[], kinds: Kinds::ALL, max_results: 10 };
+    let found = index.query(&query, |_| true);
+    assert_eq!(tools_of(&found), [("/s30", "needle")]);
+    // Its server is found by it.
+    assert_eq!(paths(&found), ["/s30"]);
+    assert_eq!(found.servers[0].tools.len(), 1);
+}
+
+fn tools_of(found: &Found) -> Vec<(&str, &str)> {
+    found.tools.iter().map(|one| (one.server.path.as_str(), &*one.name)).collect()
+}
+
+#[test]
+fn unchanged_texts_are_not_wanted_again() {
+    let mut catalog = zoo();
+    let index = index(&catalog);
+    learn(&index, "x");
+    let mut jira = (*catalog.servers[&ServerPath::parse("path", "/jira").unwrap()]).clone();
+    jira.owner = Some("somebody".into());
+    put(&mut catalog, jira.clone());
+    index.follow(&catalog);
+    assert_eq!(index.wanted(10), []);
+    jira.name = "Jira Cloud".into();
+    put(&mut catalog, jira);
+    index.follow(&catalog);
+    let wanted: Vec<_> = index.wanted(10).into_iter().map(|(_, text)| text).collect();
+    assert_eq!(wanted, ["Jira Cloud: Tracks issues of projects. code, work"]);
+}
+
+#[test]
+fn a_query_is_read_with_what_its_words_stand_for() {
+    let index = index(&zoo());
+    for (text, expected) in [
+        ("gh #code issues", "gh issues github"),
+        ("grafana", "grafana"),
+        ("dashbords today", "dashbords today dashboards"),
+        ("#code", ""),
+    ] {
+        assert_eq!(index.reading(text), expected, "{text}");
+    }
 }

@@ -69,6 +69,17 @@ impl Vocabulary {
         self.words.get(word).or_else(|| self.stems.get(&*text::stem(word))).copied()
     }
 
+    /// Returns the known word that a misspelt one is likely meant to be.
+    pub(crate) fn corrected(&self, word: &str) -> Option<&str> {
+        if word.chars().count() < MIN_FUZZY_CHARS {
+            return None;
+        }
+        self.places
+            .iter()
+            .map(|place| &self.row[place.start..place.end])
+            .find(|known| is_one_off(word, known))
+    }
+
     /// Hands out terms of words that are near this one.
     pub(crate) fn near(&self, word: &str, mut take: impl FnMut(Term, Near)) {
         let length = word.chars().count();

@@ -24,8 +24,8 @@ enum Theirs {
 
 use Theirs::{Never, Only};
 
-/// Imports point down a level: `mcp`, `http1`, `catalog`, then `routing`, `backend`, `auth`, `store`, then `proxy`, `registry`,
-/// then `gateway`. The planes do not see each other, and only one crate sees each heavy library.
+/// Imports point down a level: `mcp`, `http1`, `catalog`, then `routing`, `backend`, `auth`, `store`, `search`, then `proxy`, `registry`,
+/// `embedding`, then `gateway`. The planes do not see each other, and only one crate sees each heavy library.
 const WALLS: &[Wall] = &[
     Wall {
         package: "mcp",
@@ -57,6 +57,11 @@ const WALLS: &[Wall] = &[
         theirs: Never(&["axum", "http", "hyper", "mongodb", "rusqlite"]),
     },
     Wall {
+        package: "embedding",
+        ours: &["search"],
+        theirs: Never(&["axum", "http", "hyper", "mongodb", "rusqlite", "tokio"]),
+    },
+    Wall {
         package: "store-mongo",
         ours: &["catalog", "store"],
         theirs: Never(&["axum", "hyper", "rusqlite"]),
@@ -77,6 +82,7 @@ const WALLS: &[Wall] = &[
             "auth",
             "backend",
             "catalog",
+            "embedding",
             "http1",
             "limits",
             "mcp",
@@ -92,7 +98,7 @@ const WALLS: &[Wall] = &[
     Wall { package: "testkit", ours: &["catalog", "mcp"], theirs: Never(&["axum", "mongodb", "rusqlite"]) },
     Wall {
         package: "xtask",
-        ours: &["catalog", "registry", "store"],
+        ours: &["catalog", "embedding", "registry", "search", "store"],
         theirs: Never(&["mongodb", "rusqlite"]),
     },
 ];

@@ -1,4 +1,4 @@
-//! Search: servers, their tools and virtual servers, by words.
+//! Search: servers, their tools and virtual servers, by meaning and by words.
 
 use std::sync::Arc;
 
@@ -59,13 +59,27 @@ enum EntityType {
     VirtualServer,
 }
 
+/// How a query was searched.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(rename_all = "snake_case")]
+enum SearchMode {
+    /// By meaning and by words.
+    Hybrid,
+    /// The same, while some entries are not yet known by their meaning.
+    Partial,
+    /// By words alone, for lack of a model, or of time to ask it.
+    Keyword,
+}
+
 /// What was found, best first, and how many fit in all.
 #[derive(Serialize, ToSchema)]
 struct SearchResponse {
     /// The query as it came.
     query: String,
-    /// How it was searched: `keyword`.
-    search_mode: &'static str,
+    /// How it was searched: by meaning and words (`hybrid`), the same while some entries are not yet known by their
+    /// meaning (`partial`), or by words alone (`keyword`).
+    search_mode: SearchMode,
     /// Servers, each by its active version.
     servers: Vec<ServerHit>,
     /// Tools of active versions.
@@ -166,7 +180,7 @@ struct VirtualServerHit {
 /// Finds servers, tools and virtual servers.
 ///
 /// Only active versions of enabled servers that the caller may find are found and counted. The name is that of
-/// the original registry's route; this version ranks by keywords and says so in `search_mode`.
+/// the original registry's route. `search_mode` says whether meaning was taken into account.
 #[utoipa::path(post, path = "/api/search/semantic", operation_id = "search", tag = "search",
     request_body = SearchRequest, responses((status = 200, body = SearchResponse)))]
 async fn semantic(
@@ -176,10 +190,18 @@ async fn semantic(
     JsonBody(request): JsonBody<SearchRequest>,
 ) -> Result<Json<SearchResponse>, Problem> {
     let (kinds, max_results) = check(&request)?;
-    let query = Query { text: &request.query, tags: &request.tags, kinds, max_results };
-    let found = registry.indexing.caught_up().await.query(&query, |server| caller.may_find(server));
+    let index = registry.indexing.caught_up().await;
+    let meaning = registry.indexing.meaning_of(index.reading(&request.query)).await;
+    let search_mode = match &meaning {
+        Some(_) if registry.indexing.is_settled() => SearchMode::Hybrid,
+        Some(_) => SearchMode::Partial,
+        None => SearchMode::Keyword,
+    };
+    let meaning = meaning.as_deref();
+    let query = Query { text: &request.query, meaning, tags: &request.tags, kinds, max_results };
+    let found = index.query(&query, |server| caller.may_find(server));
     Ok(Json(SearchResponse {
-        search_mode: "keyword",
+        search_mode,
         servers: found.servers.into_iter().map(|one| ServerHit::of(one, &base)).collect(),
         tools: found.tools.into_iter().map(|one| ToolHit::of(one, &base)).collect(),
         virtual_servers: found
