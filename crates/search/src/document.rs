@@ -31,6 +31,8 @@ pub(crate) const DESCRIPTION: Field =
     Field { weight: 2.0, is_of_tool: false, usual_words: 12.0, by_length: 0.75 };
 /// All tags.
 pub(crate) const TAGS: Field = Field { weight: 1.5, is_of_tool: false, usual_words: 3.0, by_length: 0.5 };
+/// What the product is for that a server is named after; it does not say so itself.
+pub(crate) const PURPOSE: Field = Field { weight: 1.0, is_of_tool: false, usual_words: 3.0, by_length: 0.5 };
 /// Names and descriptions of all tools of a server.
 pub(crate) const TOOLS: Field = Field { weight: 1.0, is_of_tool: true, usual_words: 150.0, by_length: 0.5 };
 

@@ -12,7 +12,7 @@ use catalog::virtual_server::VirtualServer;
 use catalog::{Catalog, VersionKey};
 use serde::Deserialize;
 
-use crate::document::{Builder, DESCRIPTION, NAME, PATH, Posting, TAGS, TOOLS};
+use crate::document::{Builder, DESCRIPTION, NAME, PATH, PURPOSE, Posting, TAGS, TOOLS};
 use crate::meaning::{self, Meaning, Meanings};
 use crate::memory::{Digest, Memory};
 use crate::text;
@@ -182,11 +182,13 @@ impl ServerEntry {
         let path = server.path.as_str();
         let title = |builder: Builder<'_>| builder.field(PATH, [path]).field(NAME, [&*server.name]).build();
         let tool_texts = tools.iter().flat_map(|tool| [&*tool.name, &*tool.description]);
+        let explained = meaning::explained(server);
         let whole = Builder::new(&mut vocabulary)
             .field(PATH, [path])
             .field(NAME, [&*server.name])
             .field(DESCRIPTION, [&*server.active().description])
             .field(TAGS, server.tags.iter().map(|tag| &**tag))
+            .field(PURPOSE, explained.iter().map(|(_, purpose)| *purpose))
             .field(TOOLS, tool_texts)
             .build();
         Self {

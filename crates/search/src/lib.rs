@@ -10,6 +10,7 @@ pub mod embed;
 mod entry;
 pub mod found;
 mod fusion;
+mod glossary;
 mod likeness;
 mod meaning;
 pub mod memory;
@@ -19,6 +20,7 @@ mod rank;
 mod scan;
 mod tell;
 mod text;
+mod translations;
 pub mod vector;
 mod vocabulary;
 

@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 use catalog::server::Server;
 use catalog::virtual_server::VirtualServer;
 
+use crate::glossary;
 use crate::memory::{Digest, Memory};
+use crate::text;
 use crate::vector::Vector;
 
 /// Longest text that a vector is made of, in characters; models read no further.
@@ -108,7 +110,20 @@ impl Rows {
 
 /// Returns the text of a server.
 pub(crate) fn of_server(server: &Server) -> String {
-    told(&server.name, &server.active().description, &server.tags)
+    let mut text = told(&server.name, &server.active().description, &server.tags);
+    for (name, purpose) in explained(server) {
+        text.push_str(&format!(". {name}: {purpose}"));
+    }
+    text
+}
+
+/// Returns the products that a server's name and path tell of, with what they are for.
+pub(crate) fn explained(server: &Server) -> Vec<(&'static str, &'static str)> {
+    let mut words = Vec::new();
+    for text in [&*server.name, server.path.as_str()] {
+        text::words(text, |word| words.push(word.to_owned()));
+    }
+    glossary::explain(words.iter().map(String::as_str))
 }
 
 /// Returns the text of a virtual server.

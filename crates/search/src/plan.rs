@@ -7,6 +7,7 @@ use crate::document::Posting;
 use crate::entry::Names;
 use crate::query::Query;
 use crate::text;
+use crate::translations;
 use crate::vocabulary::{Near, Term, Vocabulary};
 
 /// Words of a query that count. Each costs a walk through the vocabulary, and nobody types more.
@@ -196,7 +197,10 @@ pub(crate) fn reading(text: &str, vocabulary: &Vocabulary) -> String {
     text::split(&reading, |run| {
         let mut word = String::new();
         text::fold(run, &mut word);
-        let stands_for = abbreviations::of(&word);
+        let mut stands_for = abbreviations::of(&word);
+        if stands_for.is_empty() && vocabulary.find(&word).is_none() {
+            stands_for = translations::of(&word);
+        }
         more.extend(stands_for.iter().map(|long| (*long).to_owned()));
         if stands_for.is_empty() && vocabulary.find(&word).is_none() && more.len() < MAX_WORDS {
             more.extend(vocabulary.corrected(&word).map(str::to_owned));
@@ -222,7 +226,11 @@ fn meanings(index: usize, word: &str, vocabulary: &Vocabulary) -> Vec<(Term, Mea
         *kept = kept.max(quality);
     });
     let mut found: Vec<(Term, Meaning)> = Vec::new();
-    for term in abbreviations::of(word).iter().filter_map(|long| vocabulary.find(long)) {
+    let mut stands_for = abbreviations::of(word);
+    if stands_for.is_empty() && exact.is_none() {
+        stands_for = translations::of(word);
+    }
+    for term in stands_for.iter().filter_map(|long| vocabulary.find(long)) {
         near.remove(&term);
         found.push((term, Meaning { word: index, quality: ALIAS, is_exact: true }));
     }
