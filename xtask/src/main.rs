@@ -18,8 +18,11 @@ fn main() -> anyhow::Result<()> {
         Some("bench") => bench::run(&root(), &arguments.collect::<Vec<_>>()),
         Some("bench-backend") => bench::backend::serve(),
         Some("search-eval") => search::eval::run(&root(), &arguments.collect::<Vec<_>>()),
+        Some("search-bench") => search::bench::run(&root()),
         other => {
-            println!("usage: cargo xtask tidy | openapi | bench [--quick] [--across] | search-eval FOLDER");
+            println!(
+                "usage: cargo xtask tidy | openapi | bench [--quick] [--across] | search-eval FOLDER | search-bench"
+            );
             match other {
                 None | Some("help" | "--help" | "-h") => Ok(()),
                 Some(unknown) => anyhow::bail!("there is no command `{unknown}`"),

@@ -81,6 +81,19 @@ impl Fetcher {
         self.fetch(url, trust, Outgoing { method: Method::GET, headers, body: Bytes::new() }, limit).await
     }
 
+    /// Gets a document that takes longer than others.
+    pub async fn get_within(
+        &self,
+        url: &Url,
+        trust: Trust,
+        limit: usize,
+        within: Duration,
+    ) -> Result<Fetched, Error> {
+        let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("*/*"))]);
+        let outgoing = Outgoing { method: Method::GET, headers, body: Bytes::new() };
+        self.fetch_until(url, trust, outgoing, limit, Instant::now() + within).await
+    }
+
     /// Sends a request and reads its answer, of at most `limit` bytes. The connection goes to an address that was
     /// checked. A redirect is followed for GET only, and only within the origin.
     pub async fn fetch(
@@ -90,7 +103,17 @@ impl Fetcher {
         outgoing: Outgoing,
         limit: usize,
     ) -> Result<Fetched, Error> {
-        let deadline = Instant::now() + WITHIN;
+        self.fetch_until(url, trust, outgoing, limit, Instant::now() + WITHIN).await
+    }
+
+    async fn fetch_until(
+        &self,
+        url: &Url,
+        trust: Trust,
+        outgoing: Outgoing,
+        limit: usize,
+        deadline: Instant,
+    ) -> Result<Fetched, Error> {
         let mut url = url.clone();
         for _ in 0..=MAX_REDIRECTS {
             let fetched = self.once(&url, trust, outgoing.clone(), limit, deadline).await?;

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use auth::{Authenticator, Issuer, RootKey, Seal};
+use backend::fetch::Fetcher;
 use catalog::Catalog;
 use catalog::endpoint::AddressRule;
 use registry::Registry;
@@ -22,6 +23,8 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::config::Config;
+use crate::config::search::Search;
+use crate::glue::embedders;
 use crate::glue::providers::Providers;
 use crate::glue::sealing::Sealing;
 use crate::glue::sessions::{Sessions, StoredSessions};
@@ -81,6 +84,7 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
     // On this runtime, so that processes outlive the data threads.
     let stdio = backend::Stdio::new(config.stdio.commands.clone(), config.stdio.limits);
     let backends = Arc::new(backend_settings(config, &stdio)?);
+    let search_fetcher = Arc::new(Fetcher::new(&backends));
     let limiter = limits::Limiter::new(config.limits.clone()).map(Arc::new);
     let providers = Arc::new(Providers::new(&backends));
     let authenticator =
@@ -128,6 +132,9 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
     let stop = watch::Sender::new(false);
     let beside = Beside {
         registry,
+        search: config.search.clone(),
+        data: data.clone(),
+        fetcher: search_fetcher,
         authenticator: kept,
         shared: shared.clone(),
         sessions: sessions.clone(),
@@ -224,6 +231,9 @@ pub(crate) fn root_key(config: &Config) -> anyhow::Result<RootKey> {
 /// What runs beside requests.
 struct Beside {
     registry: Arc<Registry>,
+    search: Search,
+    data: PathBuf,
+    fetcher: Arc<Fetcher>,
     authenticator: Arc<Authenticator>,
     shared: Arc<proxy::Shared>,
     sessions: Arc<StoredSessions>,
@@ -249,7 +259,9 @@ impl Beside {
         let metrics = observe::keep_metrics(self.metrics);
         let commands = commands::keep(&self.stdio, &self.registry);
         let keys = self.authenticator.keep_keys();
-        tokio::join!(self.registry.run(stopped), self.sessions.run(), metrics, reaping, commands, keys);
+        let model = embedders::bring(self.search, self.data, self.fetcher, self.registry.clone());
+        let control = self.registry.run(stopped);
+        tokio::join!(control, self.sessions.run(), metrics, reaping, commands, keys, model);
     }
 }
 

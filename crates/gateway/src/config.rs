@@ -7,6 +7,7 @@ pub(crate) mod health;
 mod known;
 mod limits;
 pub(crate) mod log;
+pub(crate) mod search;
 pub(crate) mod server;
 pub(crate) mod sessions;
 mod source;
@@ -33,6 +34,7 @@ pub(crate) struct Config {
     pub(crate) sessions: sessions::Sessions,
     pub(crate) versions: versions::Versions,
     pub(crate) log: log::Log,
+    pub(crate) search: search::Search,
     /// Things worth a warning once the log is open.
     pub(crate) warnings: Vec<String>,
 }
@@ -54,6 +56,7 @@ struct Said {
     sessions: sessions::Sessions,
     versions: versions::Versions,
     log: log::Log,
+    search: search::Said,
 }
 
 impl Config {
@@ -86,6 +89,7 @@ impl Said {
             sessions: self.sessions,
             versions: self.versions,
             log: self.log,
+            search: self.search.resolve(&mut faults),
             warnings,
         };
         if faults.is_empty() { Ok(config) } else { Err(Faults(faults)) }

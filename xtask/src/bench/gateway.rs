@@ -33,7 +33,10 @@ impl Gateway {
     pub(super) fn start(program: &str, folder: &Path, place: Place) -> anyhow::Result<Self> {
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         fs::create_dir_all(folder)?;
-        fs::write(folder.join("switchyard.toml"), "[server]\ndata_threads = 1\n[log]\nlevel = \"warn\"\n")?;
+        fs::write(
+            folder.join("switchyard.toml"),
+            "[server]\ndata_threads = 1\n[search]\nembedder = \"off\"\n[log]\nlevel = \"warn\"\n",
+        )?;
         let data = folder.join("data");
         let log = fs::File::create(folder.join("gateway.log"))?;
         let mut command = place.command(program);

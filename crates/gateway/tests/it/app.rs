@@ -222,6 +222,8 @@ fn program(folder: &Path, arguments: &[impl AsRef<std::ffi::OsStr>]) -> Command 
     for name in ours.filter(|name| name.to_string_lossy().starts_with("SWITCHYARD_")) {
         command.env_remove(name);
     }
+    // A story that needs a model names one.
+    command.env("SWITCHYARD_SEARCH__DOWNLOAD", "false");
     command.current_dir(folder).args(arguments).stdin(Stdio::null());
     command
 }

@@ -24,6 +24,7 @@ mod limits;
 mod peers;
 mod resumption;
 mod scope_documents;
+mod search;
 mod serving;
 mod sessions;
 mod shutdown;
