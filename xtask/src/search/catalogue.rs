@@ -18,7 +18,7 @@ pub(super) fn add(catalog: &mut Catalog, path: &str, name: &str, description: &s
     let now = Timestamp(0);
     let version = Version {
         label: label()?,
-        endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None }),
+        endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None }),
         description: description.to_owned(),
         status: Status::Stable,
         released_on: None,

@@ -144,9 +144,10 @@ fn words(text: &str) -> HashSet<String> {
     let all = apart.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
     let all = all.filter(|word| !word.is_empty() && !STOP.contains(&&**word));
     all.map(|word| {
-        let endings = ["ing", "ed", "es", "s"];
+        let endings = ["ing", "ed", "s"];
         let stem = endings.iter().find_map(|ending| word.strip_suffix(ending).filter(|rest| rest.len() >= 3));
-        stem.map(str::to_owned).unwrap_or(word)
+        let stem = stem.unwrap_or(&word);
+        stem.strip_suffix('e').filter(|rest| rest.len() >= 3).unwrap_or(stem).to_owned()
     })
     .collect()
 }
