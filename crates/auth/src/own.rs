@@ -11,38 +11,43 @@ use crate::refused::Refused;
 
 /// Reads the tokens that the `Issuer` of the same root key signs.
 pub(crate) struct OwnTokens {
-    key: DecodingKey,
-    key_id: String,
+    /// Each with the id that heads of tokens name it by; the key in use first.
+    keys: Vec<(String, DecodingKey)>,
     validation: Validation,
 }
 
 impl OwnTokens {
     pub(crate) fn new(root: &RootKey) -> Self {
-        let (key, key_id) = signing_key(root);
         let mut validation = Validation::new(Algorithm::HS256);
         validation.set_issuer(&[ISSUER]);
         validation.set_audience(&[ISSUER]);
         validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
         // The given clock decides, at each call, also for tokens that were verified before.
         validation.validate_exp = false;
-        let key = DecodingKey::from_secret(&key).expect("the signing key is not empty");
-        Self { key, key_id, validation }
+        let key = |root: RootKey| {
+            let (key, id) = signing_key(&root);
+            (id, DecodingKey::from_secret(&key).expect("the signing key is not empty"))
+        };
+        Self { keys: root.each().map(key).collect(), validation }
     }
 
     /// Says whether a token's head names our key, so that nobody else is to be asked about it.
     pub(crate) fn are_named_by(&self, header: &Header) -> bool {
-        header.alg == Algorithm::HS256 && header.kid.as_deref() == Some(&self.key_id)
+        self.key(header).is_some()
+    }
+
+    fn key(&self, header: &Header) -> Option<&DecodingKey> {
+        let id = header.kid.as_deref().filter(|_| header.alg == Algorithm::HS256)?;
+        self.keys.iter().find(|(known, _)| known == id).map(|(_, key)| key)
     }
 
     /// Returns whom a token stands for, whether or not its time is over.
     pub(crate) fn verify(&self, bearer: &str, header: &Header) -> Result<Principal, Refused> {
-        if !self.are_named_by(header) {
-            return Err(Refused::UnknownKey);
-        }
+        let key = self.key(header).ok_or(Refused::UnknownKey)?;
         if header.typ.as_deref() != Some(TOKEN_TYPE) || header.crit.is_some() {
             return Err(Refused::Malformed);
         }
-        match decode::<Claims>(bearer, &self.key, &self.validation) {
+        match decode::<Claims>(bearer, key, &self.validation) {
             Ok(token) => principal(token.claims),
             Err(error) => Err(match error.kind() {
                 ErrorKind::InvalidSignature => Refused::BadSignature,

@@ -23,6 +23,9 @@ pub enum Error {
         /// What failed, in a few words. Says nothing secret.
         reason: String,
     },
+    /// The backend wants a token that its user has to allow, who did not, or took it back. The request was not sent.
+    #[error("no user has allowed it, or no longer")]
+    NoConsent,
     /// A deadline passed.
     #[error("timed out: {what}")]
     TimedOut {
@@ -69,7 +72,10 @@ impl Error {
     /// Says whether the request may have run, so that sending it again could run it twice.
     pub fn may_have_run(&self) -> bool {
         match self {
-            Self::Unreachable { .. } | Self::ForbiddenAddress { .. } | Self::NoToken { .. } => false,
+            Self::Unreachable { .. }
+            | Self::ForbiddenAddress { .. }
+            | Self::NoToken { .. }
+            | Self::NoConsent => false,
             Self::TimedOut { may_have_run, .. } => *may_have_run,
             Self::Broken { .. }
             | Self::Refused(_)

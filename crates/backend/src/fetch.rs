@@ -30,7 +30,7 @@ pub struct Fetcher {
 }
 
 /// Who named a URL, which decides where it may lead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Trust {
     /// An administrator, or the configuration: loopback and private addresses unless the configuration denies them.
     Given,

@@ -272,7 +272,8 @@ pub(crate) fn says_nothing(error: &Error) -> bool {
         | Error::TimedOut { .. }
         | Error::Broken { .. }
         | Error::Overloaded
-        | Error::NoToken { .. } => true,
+        | Error::NoToken { .. }
+        | Error::NoConsent => true,
     }
 }
 

@@ -71,7 +71,7 @@ impl Backends {
         mut outgoing: Outgoing,
         deadline: Instant,
     ) -> Result<Response<Reply>, Error> {
-        let cell = place.cell(self.caller.as_ref());
+        let cell = place.cell(self.caller.as_ref())?;
         let token = place.token(&cell, deadline).await?;
         outgoing.headers.insert(AUTHORIZATION, token.header.clone());
         let answer = self.send_once(route, outgoing.clone(), Instant::now(), deadline).await?;

@@ -9,16 +9,22 @@ mod cell;
 mod digest;
 mod discovery;
 mod request;
+mod user;
+mod vault;
 
 use std::pin::Pin;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use catalog::authorization::{Authorization, Flow};
+use catalog::connection::{Connection, ConnectionKey, User};
 use catalog::endpoint::Endpoint;
+use catalog::time::Timestamp;
 use quick_cache::sync::Cache;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
+use url::Url;
 
 use crate::error::Error;
 use crate::fetch::Fetcher;
@@ -27,6 +33,8 @@ pub use caller::Caller;
 pub(crate) use cell::{Cell, Token};
 use digest::Digest;
 use discovery::Servers;
+pub use user::{Allowed, Answer, Asking};
+pub use vault::{Connections, Vault, Writing};
 
 /// Most tokens kept. At one or two kilobytes each this is some ten megabytes; the least used are had anew.
 const MAX_TOKENS: usize = 10_000;
@@ -38,6 +46,12 @@ const RENEW_AGAIN: Duration = Duration::from_secs(2);
 /// refuses all must not have the authorization server asked with every call.
 const REFUSED_YOUNG: Duration = Duration::from_secs(5);
 
+/// How much longer a user's token must be good to be taken as it is, in milliseconds.
+const STILL_GOOD_MS: u64 = 5_000;
+
+/// A token that is being asked for.
+type Obtaining<'a> = Pin<Box<dyn Future<Output = Result<Granted, Failure>> + Send + 'a>>;
+
 /// Longest answer of an authorization server. Metadata and tokens seldom have more than some kilobytes.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
@@ -48,6 +62,10 @@ pub struct Tokens {
     fetcher: Fetcher,
     servers: Servers,
     cells: Cache<Key, Arc<Cell>>,
+    /// What users allowed, as it is now.
+    connections: ArcSwap<Connections>,
+    /// Who keeps what is renewed.
+    vault: OnceLock<Arc<dyn Vault>>,
 }
 
 /// An authorization at a place, and whom its tokens stand for.
@@ -58,11 +76,21 @@ struct Key {
 }
 
 /// What one token is asked with.
-pub(crate) enum Source {
-    /// The gateway's own name.
-    Service(Arc<Authorization>),
-    /// The caller's token.
-    Exchange(Arc<Authorization>, Caller),
+pub(crate) struct Source {
+    authorization: Arc<Authorization>,
+    /// The backend's URL.
+    backend: Url,
+    holder: Holder,
+}
+
+/// Whom a token stands for.
+enum Holder {
+    /// The gateway.
+    Gateway,
+    /// A caller, whose token is exchanged.
+    Caller(Caller),
+    /// A user, who allowed it: the connection of this id.
+    User(ConnectionKey, Arc<str>),
 }
 
 /// Why there is no token. Told to all who wait for the same one.
@@ -70,6 +98,10 @@ pub(crate) enum Source {
 pub(crate) enum Failure {
     /// The authorization server did not give one.
     NoToken(String),
+    /// The authorization server refused, with this code.
+    Refused(String),
+    /// The user has not allowed it, or no longer.
+    NoConsent,
 }
 
 impl Failure {
@@ -77,12 +109,22 @@ impl Failure {
     fn server(what: impl std::fmt::Display) -> Self {
         Self::NoToken(format!("the authorization server {what}"))
     }
+
+    /// Returns what happened, in a few words.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::NoToken(reason) => reason.clone(),
+            Self::Refused(code) => format!("the authorization server refused: {code}"),
+            Self::NoConsent => "no user has allowed it, or no longer".into(),
+        }
+    }
 }
 
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::NoToken(reason) => Self::NoToken { reason },
+            Failure::NoConsent => Self::NoConsent,
+            other => Self::NoToken { reason: other.reason() },
         }
     }
 }
@@ -90,7 +132,10 @@ impl From<Failure> for Error {
 /// What a route needs to have tokens: worked out once.
 pub(crate) struct Place {
     authorization: Arc<Authorization>,
+    backend: Url,
     digest: Digest,
+    /// The digest as connections name it.
+    name: String,
     service: Arc<Cell>,
     tokens: Arc<Tokens>,
 }
@@ -103,7 +148,20 @@ impl Tokens {
             fetcher,
             servers: Servers::default(),
             cells: Cache::new(MAX_TOKENS),
+            connections: ArcSwap::default(),
+            vault: OnceLock::new(),
         })
+    }
+
+    /// Takes in what users allow from now on: who took something back is asked anew with their next call.
+    pub fn set_connections(&self, connections: Arc<Connections>) {
+        self.connections.store(connections);
+    }
+
+    /// Sets who keeps what is renewed, once.
+    pub fn set_vault(&self, vault: Arc<dyn Vault>) {
+        // A second one would be a second registry, which there is not.
+        let _ = self.vault.set(vault);
     }
 
     /// Makes an endpoint's authorization ready.
@@ -113,9 +171,21 @@ impl Tokens {
         authorization: &Arc<Authorization>,
     ) -> Arc<Place> {
         let digest = digest::of_place(endpoint, authorization);
-        let source = Source::Service(authorization.clone());
+        let backend = endpoint.url.clone();
+        let source = Source {
+            authorization: authorization.clone(),
+            backend: backend.clone(),
+            holder: Holder::Gateway,
+        };
         let service = self.cell(Key { place: digest, holder: digest::NOBODY }, source);
-        Arc::new(Place { authorization: authorization.clone(), digest, service, tokens: self.clone() })
+        Arc::new(Place {
+            authorization: authorization.clone(),
+            backend,
+            digest,
+            name: digest::hex(&digest),
+            service,
+            tokens: self.clone(),
+        })
     }
 
     fn cell(&self, key: Key, source: Source) -> Arc<Cell> {
@@ -167,7 +237,7 @@ impl Tokens {
         {
             return Err(failure.clone());
         }
-        match self.obtain(&cell.source).await {
+        match self.obtain(&cell.source, not.is_some()).await {
             Ok(granted) => {
                 *turn = None;
                 let token = cell.put(&granted, not.is_some());
@@ -175,8 +245,10 @@ impl Tokens {
                 Ok(token)
             }
             Err(failure) => {
-                let Failure::NoToken(reason) = &failure;
-                tracing::warn!(server.path = %cell.source.authorization().server, reason, "no token for a backend");
+                if !matches!(failure, Failure::NoConsent) {
+                    let server = &cell.source.authorization.server;
+                    tracing::warn!(server.path = %server, reason = failure.reason(), "no token for a backend");
+                }
                 *turn = Some((Instant::now(), failure.clone()));
                 Err(failure)
             }
@@ -190,45 +262,117 @@ impl Tokens {
         }
     }
 
-    /// Asks for a token. Boxed by name, since asking sends, and sending may want a token.
-    fn obtain<'a>(
-        &'a self,
-        source: &'a Source,
-    ) -> Pin<Box<dyn Future<Output = Result<Granted, Failure>> + Send + 'a>> {
+    /// Asks for a token, or takes the one that a user's connection has, unless that is to be replaced. Boxed by name, since
+    /// asking sends, and sending may want a token.
+    fn obtain<'a>(&'a self, source: &'a Source, is_replacement: bool) -> Obtaining<'a> {
         Box::pin(async move {
-            let authorization = source.authorization();
-            let server = self.servers.of(authorization, &self.fetcher).await?;
-            let form = match source {
-                Source::Service(_) => request::client_credentials(authorization),
-                Source::Exchange(_, caller) => request::exchange(authorization, caller.token()),
+            let authorization = &source.authorization;
+            let form = match &source.holder {
+                Holder::Gateway => request::client_credentials(authorization),
+                Holder::Caller(caller) => request::exchange(authorization, caller.token()),
+                Holder::User(key, id) => return self.of_user(source, key, id, is_replacement).await,
             };
+            let server = self.servers.of(authorization, &source.backend, &self.fetcher).await?;
             request::ask(&self.fetcher, authorization, &server, form).await
         })
     }
-}
 
-impl Source {
-    fn authorization(&self) -> &Arc<Authorization> {
-        match self {
-            Self::Service(authorization) | Self::Exchange(authorization, _) => authorization,
+    async fn of_user(
+        &self,
+        source: &Source,
+        key: &ConnectionKey,
+        id: &Arc<str>,
+        is_replacement: bool,
+    ) -> Result<Granted, Failure> {
+        let known = self.connections.load().get(key).filter(|known| known.id == *id).cloned();
+        let known = known.ok_or(Failure::NoConsent)?;
+        let left = u64::try_from(known.expires_at.0 - Timestamp::now().0).unwrap_or_default();
+        if !is_replacement && left > STILL_GOOD_MS {
+            return answer::granted(&known.access_token, Duration::from_millis(left));
         }
+        let refresh_token = known.refresh_token.as_ref().ok_or(Failure::NoConsent)?;
+        let server = self.servers.of(&source.authorization, &source.backend, &self.fetcher).await?;
+        // A backend that names another authorization server now must not have it shown what the first one gave.
+        if server.token.url.as_str() != known.token_url {
+            return Err(Failure::NoConsent);
+        }
+        let form = user::renewal(&source.authorization, &server, refresh_token);
+        match request::ask(&self.fetcher, &source.authorization, &server, form).await {
+            Ok(granted) => {
+                self.keep(&known, &granted).await;
+                Ok(granted)
+            }
+            // It ended, or its user took it back there (RFC 6749, section 5.2).
+            Err(Failure::Refused(code)) if code == "invalid_grant" => {
+                if let Some(vault) = self.vault.get() {
+                    vault.forget(key.clone(), id.clone()).await;
+                }
+                Err(Failure::NoConsent)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Has a connection kept with its new tokens, before they are used: the old ones may be void already.
+    async fn keep(&self, old: &Connection, granted: &Granted) {
+        let Some(vault) = self.vault.get() else { return };
+        let now = Timestamp::now();
+        let seconds = i64::try_from(granted.life.as_secs()).unwrap_or_default();
+        let renewed = Connection {
+            access_token: granted.token.clone(),
+            expires_at: now.plus_seconds(seconds),
+            refresh_token: granted.refresh_token.clone().or_else(|| old.refresh_token.clone()),
+            scope: granted.scope.clone().unwrap_or_else(|| old.scope.clone()),
+            updated_at: now,
+            ..old.clone()
+        };
+        vault.keep(renewed).await;
     }
 }
 
 impl Place {
-    /// Returns the cell with the token of a caller, or of the gateway where nobody calls.
-    pub(crate) fn cell(&self, caller: Option<&Caller>) -> Arc<Cell> {
+    /// Returns the cell with the token of a caller. Where nobody calls it is that of the gateway, or, where only users can
+    /// have one, that of the first of them.
+    pub(crate) fn cell(&self, caller: Option<&Caller>) -> Result<Arc<Cell>, Error> {
         match (self.authorization.flow, caller) {
-            (Flow::Service, _) | (_, None) => self.service.clone(),
-            (Flow::Exchange | Flow::User, Some(caller)) => {
-                let key = Key { place: self.digest, holder: caller.digest() };
-                match self.tokens.cells.get(&key) {
-                    Some(cell) => cell,
-                    None => {
-                        let source = Source::Exchange(self.authorization.clone(), caller.clone());
-                        self.tokens.cell(key, source)
-                    }
-                }
+            (Flow::Service, _) | (Flow::Exchange, None) => Ok(self.service.clone()),
+            (Flow::Exchange, Some(caller)) => {
+                Ok(self.cell_of(caller.digest(), || Holder::Caller(caller.clone())))
+            }
+            (Flow::User, caller) => {
+                let connection = self.connection(caller).ok_or(Error::NoConsent)?;
+                let holder = digest::of(&["connection", &connection.id]);
+                Ok(self.cell_of(holder, || Holder::User(connection.key.clone(), connection.id.clone())))
+            }
+        }
+    }
+
+    fn cell_of(&self, holder: Digest, make: impl FnOnce() -> Holder) -> Arc<Cell> {
+        let key = Key { place: self.digest, holder };
+        match self.tokens.cells.get(&key) {
+            Some(cell) => cell,
+            None => {
+                let (authorization, backend) = (self.authorization.clone(), self.backend.clone());
+                self.tokens.cell(key, Source { authorization, backend, holder: make() })
+            }
+        }
+    }
+
+    /// Finds what a user allowed for this very place; where nobody calls, what the first of all users did.
+    fn connection(&self, caller: Option<&Caller>) -> Option<Arc<Connection>> {
+        let connections = self.tokens.connections.load();
+        let server = &self.authorization.server;
+        let is_for_here = |one: &&Arc<Connection>| one.place == self.name;
+        match caller {
+            Some(caller) => {
+                let key = ConnectionKey { server: server.clone(), user: caller.user().clone() };
+                connections.get(&key).filter(is_for_here).cloned()
+            }
+            None => {
+                let user = User { issuer: "".into(), subject: "".into() };
+                let from = ConnectionKey { server: server.clone(), user };
+                let theirs = connections.range(from..).take_while(|(key, _)| key.server == *server);
+                theirs.map(|(_, one)| one).filter(is_for_here).min_by_key(|one| one.created_at.0).cloned()
             }
         }
     }

@@ -7,6 +7,7 @@
 
 pub mod access;
 pub mod authorization;
+pub mod connection;
 pub mod endpoint;
 pub mod error;
 mod invalid;
@@ -27,6 +28,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use access::{Group, Scope};
+use connection::{Connection, ConnectionKey};
 use inventory::Inventory;
 use name::{ServerPath, Slug, VersionLabel};
 use rating::{Rated, Ratings};
@@ -55,6 +57,8 @@ pub struct Catalog {
     pub scopes: Arc<BTreeMap<Scope, Arc<ScopeDocument>>>,
     /// Tokens we issued, by id. Revoked ones stay until they would have expired.
     pub tokens: Arc<BTreeMap<TokenId, Arc<IssuedToken>>>,
+    /// What users allowed at backends.
+    pub connections: Arc<BTreeMap<ConnectionKey, Arc<Connection>>>,
     /// Ratings of what was rated.
     pub ratings: Arc<BTreeMap<Rated, Arc<Ratings>>>,
     /// Where a stored record cannot be read, and why. Not part of any other section.

@@ -47,6 +47,9 @@ const CUT_OFF_WITHIN: Duration = Duration::from_secs(1);
 /// What commands may need, beyond their grace period, to end and be reaped.
 const END_WITHIN: Duration = Duration::from_secs(2);
 
+/// File of the root key in the data directory, where no other is configured.
+pub(crate) const KEY_FILE: &str = "root.key";
+
 /// A gateway that takes requests.
 pub(crate) struct Running {
     address: SocketAddr,
@@ -96,6 +99,7 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
         authenticator: authenticator.clone(),
         issuer: Arc::new(Issuer::new(&root)),
         limiter: limiter.clone(),
+        seal: Seal::new(&root, "browsers"),
         settings: registry_settings(config),
     })
     .await?;
@@ -223,7 +227,7 @@ pub(crate) fn has_catalog(data: &Path) -> bool {
 pub(crate) fn root_key(config: &Config) -> anyhow::Result<RootKey> {
     let key = match &config.auth.root_key {
         Some(text) => RootKey::from_hex(text.reveal()),
-        None => RootKey::load_or_create(&config.server.data_dir.join("root.key")),
+        None => RootKey::load_or_create(&config.server.data_dir.join(KEY_FILE)),
     };
     key.context("cannot have the root key")
 }

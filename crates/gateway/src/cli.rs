@@ -4,6 +4,7 @@ mod address;
 mod check;
 mod client;
 mod failure;
+mod key;
 mod output;
 mod serve;
 mod server;
@@ -48,6 +49,11 @@ enum Command {
     Serve(settings::Given),
     /// Check the configuration and the stored catalog, start nothing
     Check(settings::Given),
+    /// Replace the root key where the gateway's data are
+    Key {
+        #[command(subcommand)]
+        action: key::Action,
+    },
     /// Register, show and edit servers
     Server {
         #[command(flatten)]
@@ -87,6 +93,7 @@ pub(crate) fn run() -> ExitCode {
     let outcome = match line.command {
         Command::Serve(given) => serve::run(&given),
         Command::Check(given) => check::run(&given),
+        Command::Key { action } => action.run(),
         Command::Server { remote, action } => client::run(remote, async |speaker| action.run(speaker).await),
         Command::Version { remote, action } => client::run(remote, async |speaker| action.run(speaker).await),
         Command::Virtual { remote, action } => client::run(remote, async |speaker| action.run(speaker).await),

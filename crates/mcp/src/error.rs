@@ -34,6 +34,8 @@ pub mod code {
     pub const RATE_LIMITED: i32 = -31007;
     /// The caller lacks a scope.
     pub const MISSING_SCOPE: i32 = -31008;
+    /// The user has to open a URL first (2025-11-25, client/elicitation); `data.elicitations` names it.
+    pub const URL_NEEDED: i32 = -32042;
     /// A header is missing, malformed or unlike the body.
     pub const HEADER_MISMATCH: i32 = -32020;
     /// The client did not declare a capability the request needs.

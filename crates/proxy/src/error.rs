@@ -85,6 +85,9 @@ pub(crate) enum Error {
     Unreachable { server: String, reason: String },
     #[error("Backend server refused the gateway's credentials: {server}")]
     RefusedCredentials { server: String },
+    /// The backend acts for its users, and this one has not allowed the gateway to let it.
+    #[error("{server} needs your permission to act for you: open {url} in a browser, then try again")]
+    NoConsent { server: String, url: String },
     /// The authorization server of a backend gave no token, so nothing was sent.
     #[error("No credentials for backend server: {server}")]
     NoCredentials { server: String, reason: String },
@@ -112,6 +115,7 @@ impl Error {
             }
             backend::Error::ForbiddenAddress { .. } => Self::Unreachable { server, reason },
             backend::Error::NoToken { .. } => Self::NoCredentials { server, reason },
+            backend::Error::NoConsent => Self::NoConsent { server, url: String::new() },
             backend::Error::TimedOut { .. } => Self::TimedOut { server, reason },
             backend::Error::Overloaded => Self::Overloaded { server },
             backend::Error::Rpc { code, message } => {
@@ -178,6 +182,7 @@ impl Error {
             Self::Forbidden(_) => "policy",
             Self::Unreachable { .. } => "backend-unreachable",
             Self::RefusedCredentials { .. } | Self::NoCredentials { .. } => "backend-credentials",
+            Self::NoConsent { .. } => "consent",
             Self::TimedOut { .. } => "backend-timeout",
             Self::Overloaded { .. } | Self::TooManyStreams | Self::DoorFull => "overloaded",
             Self::Unusable { .. } | Self::Misdressed { .. } | Self::Refused { .. } => "backend-answer",

@@ -9,6 +9,7 @@ mod batch;
 mod bridged;
 mod cancel;
 mod choice;
+mod consent;
 mod direct;
 mod error;
 mod event_door;
@@ -62,6 +63,7 @@ use ::http::{HeaderMap, HeaderValue, Method, Request, Response};
 use backend::{Backends, Caller};
 use bytes::Bytes;
 use catalog::access::Principal;
+use catalog::connection::User;
 use mcp::headers::{Accepts, SESSION_ID};
 use mcp::message::{Malformed, Outline};
 use routing::Table;
@@ -178,7 +180,7 @@ impl Proxy {
         if !target.is_enabled() {
             return Err(Error::Disabled(known.path.clone()));
         }
-        let plane = self.plane_for(target, &parts.headers);
+        let plane = self.plane_for(target, &parts.headers, &principal);
         if parts.method != Method::POST {
             admit::enter(&table, &principal, target)?;
             if parts.method == Method::GET {
@@ -211,7 +213,7 @@ impl Proxy {
         let (headers, front) = (std::mem::take(&mut parts.headers), known.front);
         let call = Call { plane, table: table.clone(), principal, headers, body, outline, front, accepts };
         admit::operate(&call, target)?;
-        match target {
+        let answered = match target {
             Target::Server(server) => {
                 let is_session =
                     front == Front::Legacy && call.outline.method != mcp::method::Method::Initialize;
@@ -223,6 +225,12 @@ impl Proxy {
                 Front::Legacy => virtual_server::legacy(&call, target).await,
                 Front::Modern => Box::pin(virtual_server::modern(&call, target)).await,
             },
+        };
+        match answered {
+            Err(error @ Error::NoConsent { .. }) => {
+                consent::or_ask(error, &call, known.host.as_ref(), &known.path)
+            }
+            answered => answered,
         }
     }
 
@@ -234,12 +242,13 @@ impl Proxy {
         target: Target<'_>,
         known: &mut Known,
     ) -> Result<Response<Body>, Error> {
-        let plane = self.plane_for(target, &parts.headers);
-        let (plane, settings) = (&plane, &self.plane.shared.settings);
+        let settings = &self.plane.shared.settings;
         let table = known.table.clone().expect("loaded at the start");
         known.is_at(target);
         let host = known.host.as_ref();
-        let principal = admit::caller(&parts.headers, host, target.path(), &table, &plane.shared).await?;
+        let principal =
+            admit::caller(&parts.headers, host, target.path(), &table, &self.plane.shared).await?;
+        let plane = &self.plane_for(target, &parts.headers, &principal);
         if !target.is_enabled() {
             return Err(Error::Disabled(known.path.clone()));
         }
@@ -272,11 +281,11 @@ impl Proxy {
 
     /// Returns what a request works with: connections on behalf of its caller, where a backend behind the target wants a
     /// token of theirs.
-    fn plane_for(&self, target: Target<'_>, headers: &HeaderMap) -> Plane {
+    fn plane_for(&self, target: Target<'_>, headers: &HeaderMap, principal: &Principal) -> Plane {
         let Some(bearer) = target.wants_caller().then(|| admit::presented(headers)).flatten() else {
             return self.plane.clone();
         };
-        let backends = self.plane.backends.on_behalf_of(Caller::new(bearer));
+        let backends = self.plane.backends.on_behalf_of(Caller::new(User::of(principal), bearer));
         Plane { shared: self.plane.shared.clone(), backends: Arc::new(backends) }
     }
 

@@ -124,9 +124,10 @@ fn rpc_code(error: &Error, is_modern: bool) -> i32 {
         Error::MissingScope { .. } => code::MISSING_SCOPE,
         Error::RateLimited { .. } => code::RATE_LIMITED,
         Error::Forbidden(_) => code::POLICY,
-        Error::Unreachable { .. } | Error::RefusedCredentials { .. } | Error::NoCredentials { .. } => {
-            code::UNREACHABLE
-        }
+        Error::Unreachable { .. }
+        | Error::RefusedCredentials { .. }
+        | Error::NoCredentials { .. }
+        | Error::NoConsent { .. } => code::UNREACHABLE,
         Error::TimedOut { .. } => code::TIMED_OUT,
         Error::Unusable { .. } => code::UNUSABLE_ANSWER,
         Error::Overloaded { .. } | Error::TooManyStreams | Error::DoorFull => code::OVERLOADED,
@@ -146,6 +147,9 @@ fn data(error: &Error) -> Option<String> {
         }
         Error::RefusedCredentials { server } => {
             Some(format!(r#"{{"server":{},"reason":"it answered 401"}}"#, quote(server)))
+        }
+        Error::NoConsent { server, url } => {
+            Some(format!(r#"{{"server":{},"url":{}}}"#, quote(server), quote(url)))
         }
         Error::Overloaded { server } => {
             Some(format!(r#"{{"server":{},"retryAfterMs":{RETRY_AFTER_MS}}}"#, quote(server)))

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::outbound::Body;
 use crate::plane::{Call, Front, Plane};
 use crate::refusal::{self, Place};
-use crate::{admit, direct, inbound, metrics, pace, virtual_server};
+use crate::{admit, consent, direct, inbound, metrics, pace, virtual_server};
 
 /// A caller at an endpoint, let in.
 pub(crate) struct Standing {
@@ -72,13 +72,19 @@ impl Standing {
         };
         let target = self.target()?;
         admit::operate(&call, target)?;
-        match target {
+        let answered = match target {
             Target::Server(server) => {
                 let is_session = call.outline.method != Method::Initialize;
                 let mut choice = direct::choose_version(plane, server, headers, principal, is_session)?;
                 direct::post(&call, &mut choice).await
             }
             Target::Virtual(target) => virtual_server::legacy(&call, target).await,
+        };
+        match answered {
+            Err(error @ Error::NoConsent { .. }) => {
+                consent::or_ask(error, &call, self.host.as_ref(), &self.path)
+            }
+            answered => answered,
         }
     }
 

@@ -7,6 +7,8 @@ mod tail;
 mod audit;
 mod base;
 mod catalog_tools;
+mod connect;
+mod connections;
 mod docs;
 mod document;
 mod edit;
@@ -52,6 +54,8 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Registry>> {
         .merge(tokens::routes())
         .merge(search::routes())
         .merge(v0::routes())
+        .merge(connections::routes())
+        .merge(connect::routes())
         .merge(ratings::routes())
         .merge(audit::routes())
         .merge(docs::routes())

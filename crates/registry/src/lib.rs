@@ -20,11 +20,12 @@ mod trail;
 mod turns;
 mod unfit;
 mod unread;
+mod vault;
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use auth::{Authenticator, Issuer};
+use auth::{Authenticator, Issuer, Seal};
 use backend::Backends;
 use catalog::Catalog;
 use catalog::endpoint::AddressRule;
@@ -68,6 +69,8 @@ pub struct Parts {
     pub issuer: Arc<Issuer>,
     /// Says whether a caller comes too often; absent where nothing is limited.
     pub limiter: Option<Arc<Limiter>>,
+    /// Seals what browsers carry for us.
+    pub seal: Seal,
     /// What an operator may set.
     pub settings: Settings,
 }
@@ -121,6 +124,9 @@ impl Registry {
             hints: inventory::Hints::default(),
             board: health::Board::default(),
         });
+        if let Some(tokens) = &registry.parts.backends.settings().tokens {
+            tokens.set_vault(Arc::new(vault::Keeper::new(&registry)));
+        }
         registry.publish(catalog);
         tokio::spawn(observations::follow(Arc::downgrade(&registry), observed));
         Ok(registry)

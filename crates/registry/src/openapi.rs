@@ -23,6 +23,7 @@ const TAGS: &[(&str, &str)] = &[
     ("versions", "Several deployments of a server behind one path: add, try, switch, go back, retire"),
     ("virtual servers", "Endpoints composed of tools of several servers"),
     ("groups", "Groups and the scopes they grant"),
+    ("connections", "What users allowed at backends that act for them"),
     ("tokens", "Tokens of our own: issue and revoke"),
     ("audit", "Who did what to which object, when, from where"),
     ("search", "Finding servers, tools and virtual servers"),

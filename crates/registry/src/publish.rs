@@ -25,6 +25,9 @@ impl Registry {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         let replaced = std::mem::replace(&mut *current, catalog.clone());
         drop(current);
+        if let Some(tokens) = &self.parts.backends.settings().tokens {
+            tokens.set_connections(catalog.connections.clone());
+        }
         self.parts.live.publish(Arc::new(compiled.table));
         let noted = self.indexing.note(catalog);
         self.note_left_out(compiled.left_out);

@@ -226,6 +226,7 @@ async fn open(directory: &Path, root: &RootKey, settings: Settings) -> Arc<Regis
         authenticator: Arc::new(Authenticator::new(root)),
         issuer: Arc::new(Issuer::new(root)),
         limiter: None,
+        seal: Seal::new(root, "browsers"),
         settings,
     };
     Registry::start(parts).await.unwrap()

@@ -78,6 +78,8 @@ fn object(edit: &Edit) -> Option<String> {
             Some(path.to_string())
         }
         Edit::PutInventory(..) => None,
+        Edit::PutConnection(one) => Some(one.key.server.to_string()),
+        Edit::DeleteConnection(key) => Some(key.server.to_string()),
         Edit::PutVirtualServer(one) => Some(one.slug.to_string()),
         Edit::DeleteVirtualServer(slug) | Edit::PutRating { rated: Rated::VirtualServer(slug), .. } => {
             Some(slug.to_string())

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use catalog::access::{Group, Scope};
+use catalog::connection::{Connection, ConnectionKey};
 use catalog::inventory::Inventory;
 use catalog::name::{ServerPath, Slug, VersionLabel};
 use catalog::rating::{Rated, Stars};
@@ -40,7 +41,7 @@ pub enum Edit {
         /// Versions that are gone; their inventories go with them.
         removed: Vec<VersionLabel>,
     },
-    /// Deletes a server with all its versions, inventories and ratings.
+    /// Deletes a server with all its versions, inventories and ratings, and what users allowed at it.
     DeleteServer(ServerPath),
     /// Writes what a version was seen to offer. Does nothing where the version is gone meanwhile.
     PutInventory(VersionKey, Arc<Inventory>),
@@ -60,6 +61,10 @@ pub enum Edit {
     PutToken(Arc<IssuedToken>),
     /// Deletes the record of a token. Only sound once the token has expired.
     DeleteToken(TokenId),
+    /// Writes what a user allowed at a server. Does nothing where the server is gone meanwhile.
+    PutConnection(Arc<Connection>),
+    /// Deletes what a user allowed at a server.
+    DeleteConnection(ConnectionKey),
     /// Writes what a user thinks of something, in place of what they thought before. Moves no revision of the
     /// object, and does nothing where it is gone meanwhile.
     PutRating {
@@ -141,6 +146,9 @@ impl Edit {
                 clear_versions(catalog, path);
                 let Some(server) = Arc::make_mut(&mut catalog.servers).remove(path) else { return };
                 drop_ratings(catalog, &Rated::Server(path.clone()));
+                if catalog.connections.keys().any(|key| key.server == *path) {
+                    Arc::make_mut(&mut catalog.connections).retain(|key, _| key.server != *path);
+                }
                 for version in server.versions() {
                     drop_inventory(catalog, &VersionKey::new(path, &version.label));
                 }
@@ -181,6 +189,14 @@ impl Edit {
             Self::DeleteToken(id) => {
                 clear(catalog, &Place::Token(id.clone()));
                 Arc::make_mut(&mut catalog.tokens).remove(id);
+            }
+            Self::PutConnection(one) => {
+                if catalog.servers.contains_key(&one.key.server) {
+                    Arc::make_mut(&mut catalog.connections).insert(one.key.clone(), one.clone());
+                }
+            }
+            Self::DeleteConnection(key) => {
+                Arc::make_mut(&mut catalog.connections).remove(key);
             }
             Self::PutRating { rated, user, stars } => {
                 let is_there = match rated {

@@ -3,6 +3,7 @@
 
 mod audits;
 mod catalogs;
+mod connections;
 mod ratings;
 pub(crate) mod samples;
 mod sessions;
@@ -43,6 +44,8 @@ pub async fn run<Place>(fresh: impl AsyncFn() -> Place, open: impl AsyncFn(&Plac
         versions::removal_takes_the_inventory_along,
         versions::inventory_of_an_absent_version_is_ignored,
         versions::a_server_made_anew_inherits_nothing,
+        connections::are_kept_replaced_and_deleted,
+        connections::go_with_their_server,
         ratings::are_kept_and_replaced,
         ratings::go_with_their_object,
         ratings::of_what_is_not_there_are_ignored,
@@ -70,6 +73,7 @@ pub fn assert_same(found: &Catalog, expected: &Catalog) {
     same_entries("group", found.groups.iter(), expected.groups.iter());
     same_entries("scope", found.scopes.iter(), expected.scopes.iter());
     same_entries("token", found.tokens.iter(), expected.tokens.iter());
+    same_entries("connection", found.connections.iter(), expected.connections.iter());
     same_entries("rating", found.ratings.iter(), expected.ratings.iter());
 }
 

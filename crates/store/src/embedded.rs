@@ -147,7 +147,11 @@ impl Inner {
     fn open(directory: &Path, sealer: Arc<dyn Sealer>) -> Result<Self, Error> {
         let lock = directory::take(directory)?;
         let file = directory.join(CATALOG_FILE);
-        let catalog = database::open(&file, database::Kind::Catalog)?;
+        let mut catalog = database::open(&file, database::Kind::Catalog)?;
+        let resealed = write::reseal(&mut catalog, &*sealer)?;
+        if resealed > 0 {
+            tracing::info!(rows = resealed, "credentials were sealed anew with the key in use");
+        }
         checkpoint::leave_to_us(&catalog)?;
         let checkpoint = checkpoint::open(&file)?;
         let sessions = sessions::open(&directory.join(SESSIONS_FILE))?;

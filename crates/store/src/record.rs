@@ -6,6 +6,7 @@
 
 mod access;
 mod authorization;
+mod connection;
 mod inventory;
 mod moment;
 mod rating;
@@ -14,6 +15,7 @@ mod server;
 mod virtual_server;
 
 pub use access::{GroupRecord, TokenRecord};
+pub use connection::ConnectionRecord;
 pub use inventory::{InventoryLists, InventoryRecord};
 pub use rating::RatingRecord;
 pub use scope::ScopeRecord;
@@ -27,8 +29,13 @@ use catalog::error::Invalid;
 pub trait Sealer: Send + Sync + 'static {
     /// Seals a text.
     fn seal(&self, plain: &str) -> String;
-    /// Opens what `seal` made; `None` where it was not made under this key or was altered.
+    /// Opens what `seal` made; `None` where it was not made under a key of ours or was altered.
     fn open(&self, sealed: &str) -> Option<String>;
+    /// Says whether a text was sealed with the key that is in use now, and not with an older one.
+    fn is_current(&self, sealed: &str) -> bool {
+        let _ = sealed;
+        true
+    }
 }
 
 /// Why a record could not be read back, as a person would say it.
@@ -46,6 +53,16 @@ impl From<serde_json::Error> for Unreadable {
     fn from(error: serde_json::Error) -> Self {
         Self(error.to_string())
     }
+}
+
+/// Seals anew what was sealed with an older key; says whether it was. What cannot be opened stays.
+fn reseal(sealed: &mut String, sealer: &dyn Sealer) -> bool {
+    if sealer.is_current(sealed) {
+        return false;
+    }
+    let Some(plain) = sealer.open(sealed) else { return false };
+    *sealed = sealer.seal(&plain);
+    true
 }
 
 fn scopes_out(scopes: &[Scope]) -> Vec<String> {

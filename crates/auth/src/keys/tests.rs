@@ -57,3 +57,35 @@ fn each_purpose_has_its_own_key() {
     assert_ne!(root.derive("a"), RootKey::from_hex(&"0e".repeat(32)).unwrap().derive("a"));
     assert_eq!(format!("{root:?}"), "RootKey(secret)");
 }
+
+#[test]
+fn a_rotated_key_makes_what_is_new_and_the_older_one_opens_until_it_is_retired() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("root.key");
+    let first = RootKey::load_or_create(&file).unwrap();
+    let both = RootKey::rotate(&file).unwrap();
+    assert_ne!(both.derive("a"), first.derive("a"));
+    let each: Vec<_> = RootKey::load_or_create(&file).unwrap().each().map(|key| key.derive("a")).collect();
+    assert_eq!(each, [both.derive("a"), first.derive("a")]);
+    let retired = RootKey::retire(&file).unwrap();
+    assert_eq!((retired.count(), retired.derive("a")), (1, both.derive("a")));
+    assert_eq!(RootKey::load_or_create(&file).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside the key");
+    for _ in 1..MAX_KEYS {
+        RootKey::rotate(&file).unwrap();
+    }
+    assert!(RootKey::rotate(&file).is_err(), "too many");
+    assert_eq!(RootKey::load_or_create(&file).unwrap().count(), MAX_KEYS);
+    assert!(RootKey::rotate(&directory.path().join("none")).is_err(), "a key that is not there is not made");
+}
+
+#[test]
+fn several_keys_are_given_as_text_and_none_twice() {
+    let [one, two] = ["0f", "0e"].map(|pair| pair.repeat(32));
+    for text in [format!("{one},{two}"), format!(" {one}\n{two}\n"), format!("{one} , {two}")] {
+        assert_eq!(RootKey::from_hex(&text).unwrap().count(), 2, "{text:?}");
+    }
+    for text in [format!("{one},{one}"), format!("{one}{two}"), format!("{one};{two}")] {
+        assert!(RootKey::from_hex(&text).is_err(), "{text:?}");
+    }
+}

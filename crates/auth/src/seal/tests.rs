@@ -28,6 +28,22 @@ fn what_is_bound_elsewhere_or_sealed_for_another_purpose_stays_closed() {
 }
 
 #[test]
+fn older_keys_open_and_only_the_one_in_use_seals() {
+    let key = |keys: &str| RootKey::from_hex(keys).unwrap();
+    let (old, new) = ("0f".repeat(32), "0e".repeat(32));
+    let before = Seal::new(&key(&old), "session");
+    let both = Seal::new(&key(&format!("{new},{old}")), "session");
+    let after = Seal::new(&key(&new), "session");
+    let sealed = before.seal(b"plain", b"a");
+    assert_eq!(both.open(&sealed, b"a").unwrap(), b"plain");
+    assert!(!both.is_current(&sealed, b"a") && !both.is_current("", b"a"));
+    let anew = both.seal(b"plain", b"a");
+    assert!(both.is_current(&anew, b"a") && !both.is_current(&anew, b"b"));
+    assert_eq!(after.open(&anew, b"a").unwrap(), b"plain");
+    assert_eq!((before.open(&anew, b"a"), after.open(&sealed, b"a")), (None, None));
+}
+
+#[test]
 fn only_one_spelling_opens() {
     let seal = seal("session");
     // 29 bytes leave two unused bits in the last digit: four spellings of which one is ours.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use catalog::endpoint::Secret;
 use http::{HeaderValue, StatusCode};
 use serde::Deserialize;
 
@@ -19,7 +20,13 @@ const MAX_CODE_CHARS: usize = 64;
 pub(super) struct Granted {
     /// The value of `Authorization`.
     pub(super) header: HeaderValue,
+    /// The token itself.
+    pub(super) token: Secret,
     pub(super) life: Duration,
+    /// What another is had for.
+    pub(super) refresh_token: Option<Secret>,
+    /// The scopes it is good for, where they are told.
+    pub(super) scope: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -28,6 +35,10 @@ struct Success {
     token_type: String,
     #[serde(default)]
     expires_in: Option<Seconds>,
+    #[serde(default)]
+    refresh_token: Option<String>,
+    #[serde(default)]
+    scope: Option<String>,
 }
 
 /// Seconds, which some servers write as a text.
@@ -47,10 +58,10 @@ struct Refusal {
 pub(super) fn read(status: StatusCode, body: &Bytes) -> Result<Granted, Failure> {
     if !status.is_success() {
         let refusal = serde_json::from_slice::<Refusal>(body);
-        return Err(Failure::server(match refusal.map(|refusal| code(&refusal.error)) {
-            Ok(code) if !code.is_empty() => format!("refused: {code}"),
-            _ => format!("answered HTTP {}", status.as_u16()),
-        }));
+        return Err(match refusal.map(|refusal| code(&refusal.error)) {
+            Ok(code) if !code.is_empty() => Failure::Refused(code),
+            _ => Failure::server(format_args!("answered HTTP {}", status.as_u16())),
+        });
     }
     let Ok(success) = serde_json::from_slice::<Success>(body) else {
         return Err(Failure::server("gave an answer without a token"));
@@ -59,10 +70,16 @@ pub(super) fn read(status: StatusCode, body: &Bytes) -> Result<Granted, Failure>
     if !success.token_type.eq_ignore_ascii_case("bearer") {
         return Err(Failure::server("gave a token of another type than Bearer"));
     }
-    let header = HeaderValue::from_str(&format!("Bearer {}", success.access_token));
+    let granted = granted(&Secret::new(success.access_token), life(success.expires_in))?;
+    Ok(Granted { refresh_token: success.refresh_token.map(Secret::new), scope: success.scope, ..granted })
+}
+
+/// Makes a token that is had already ready to be sent.
+pub(super) fn granted(token: &Secret, life: Duration) -> Result<Granted, Failure> {
+    let header = HeaderValue::from_str(&format!("Bearer {}", token.reveal()));
     let mut header = header.map_err(|_| Failure::server("gave a token that no header can hold"))?;
     header.set_sensitive(true);
-    Ok(Granted { header, life: life(success.expires_in) })
+    Ok(Granted { header, token: token.clone(), life, refresh_token: None, scope: None })
 }
 
 fn life(told: Option<Seconds>) -> Duration {

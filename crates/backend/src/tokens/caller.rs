@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use catalog::connection::User;
 use catalog::endpoint::Secret;
 
 use super::digest::{self, Digest};
@@ -11,19 +12,24 @@ use super::digest::{self, Digest};
 pub struct Caller(Arc<Inner>);
 
 struct Inner {
+    user: User,
     token: Secret,
     digest: Digest,
 }
 
 impl Caller {
-    /// Takes the token that the caller came with. It goes to authorization servers only, never to a backend.
-    pub fn new(token: &str) -> Self {
+    /// Takes who the caller is, and the token they came with. That goes to authorization servers only, never to a backend.
+    pub fn new(user: User, token: &str) -> Self {
         let digest = digest::of(&["token", token]);
-        Self(Arc::new(Inner { token: Secret::new(token), digest }))
+        Self(Arc::new(Inner { user, token: Secret::new(token), digest }))
     }
 
     pub(super) fn token(&self) -> &str {
         self.0.token.reveal()
+    }
+
+    pub(super) fn user(&self) -> &User {
+        &self.0.user
     }
 
     pub(super) fn digest(&self) -> Digest {

@@ -21,6 +21,18 @@ pub(super) fn of(parts: &[&str]) -> Digest {
     context.finish().as_ref().try_into().expect("SHA-256 has 32 bytes")
 }
 
+/// Makes the public half of PKCE (RFC 7636, section 4.2, `S256`).
+pub(super) fn challenge(verifier: &str) -> String {
+    use base64::Engine;
+    let digest = aws_lc_rs::digest::digest(&SHA256, verifier.as_bytes());
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(digest.as_ref())
+}
+
+/// Writes a digest in hexadecimal.
+pub(super) fn hex(digest: &Digest) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Takes all that decides what a token is for and where it goes.
 pub(super) fn of_place(endpoint: &Endpoint, authorization: &Authorization) -> Digest {
     let url = |url: &Option<Url>| url.as_ref().map(Url::to_string).unwrap_or_default();

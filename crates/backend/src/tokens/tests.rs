@@ -151,7 +151,8 @@ async fn a_server_that_gives_none_fails_the_call_and_is_left_alone_for_a_while()
 #[tokio::test]
 async fn callers_get_tokens_of_their_own_for_the_ones_they_came_with() {
     let scene = Scene::start(Flow::Exchange, 300).await;
-    let of = |token: &str| scene.backends.on_behalf_of(Caller::new(token));
+    let user = User { issuer: "".into(), subject: "somebody".into() };
+    let of = |token: &str| scene.backends.on_behalf_of(Caller::new(user.clone(), token));
     for caller in [of("alice-1"), of("bob-1"), of("alice-1"), of("bob-1")] {
         scene.send(&caller).await.unwrap();
     }

@@ -10,15 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::small_file;
 
-/// Digits of a root key: 32 bytes in hexadecimal.
-const KEY_DIGITS: usize = 64;
-
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Said {
     /// Endpoints anybody may use: `/context7`, `/virtual/dev-tools`.
     anonymous: Vec<String>,
-    /// The key from which all others are derived, 64 hexadecimal digits; nodes of one installation share it.
+    /// The key from which all others are derived, 64 hexadecimal digits; nodes of one installation share it. After it older
+    /// ones, with blanks or commas between, while it replaces them.
     root_key: Option<String>,
     /// A file that holds it. Without either, `<data>/root.key` is made on first start.
     root_key_file: Option<PathBuf>,
@@ -33,6 +31,8 @@ pub(crate) struct Auth {
     pub(crate) anonymous: Vec<String>,
     pub(crate) root_key: Option<Secret>,
     pub(crate) providers: Vec<ProviderSettings>,
+    /// Where it came from, if that was a file.
+    pub(crate) root_key_file: Option<PathBuf>,
 }
 
 impl Said {
@@ -59,13 +59,14 @@ impl Said {
         };
         let root_key = given.map(|text| text.trim().to_owned());
         if let Some(text) = &root_key
-            && (text.len() != KEY_DIGITS || !text.bytes().all(|b| b.is_ascii_hexdigit()))
+            && auth::RootKey::from_hex(text).is_err()
         {
-            faults.push(format!(
-                "auth.root_key: must be {KEY_DIGITS} hexadecimal digits (openssl rand -hex 32)"
-            ));
+            faults.push(
+                "auth.root_key: must be 64 hexadecimal digits (openssl rand -hex 32), older keys after it"
+                    .into(),
+            );
         }
         let providers = providers::resolve(self.providers, faults);
-        Auth { anonymous, root_key: root_key.map(Secret::new), providers }
+        Auth { anonymous, root_key: root_key.map(Secret::new), root_key_file: self.root_key_file, providers }
     }
 }

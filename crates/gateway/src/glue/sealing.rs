@@ -18,6 +18,10 @@ impl store::record::Sealer for Sealing {
         self.0.seal(plain.as_bytes(), BOUND_TO)
     }
 
+    fn is_current(&self, sealed: &str) -> bool {
+        self.0.is_current(sealed, BOUND_TO)
+    }
+
     fn open(&self, sealed: &str) -> Option<String> {
         self.0.open(sealed, BOUND_TO).and_then(|plain| String::from_utf8(plain).ok())
     }

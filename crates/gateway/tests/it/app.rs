@@ -51,7 +51,8 @@ impl App {
         self.start_again().await;
     }
 
-    async fn start_again(&mut self) {
+    /// Starts it again on the same data, once it has ended.
+    pub(crate) async fn start_again(&mut self) {
         (self.process, self.url) = spawn(self.folder.path(), &self.arguments).await;
     }
 

@@ -1,5 +1,10 @@
 //! Credentials to backends that an authorization server gives: to the gateway, and for its callers.
 
+mod browser;
+mod keys;
+mod provider;
+mod users;
+
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};

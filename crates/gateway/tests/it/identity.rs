@@ -2,7 +2,7 @@
 
 mod flows;
 mod keys;
-mod provider;
+pub(crate) mod provider;
 mod tokens;
 
 use serde_json::{Value, json};

@@ -13,6 +13,22 @@ use crate::Registry;
 pub(crate) struct Base(String);
 
 impl Base {
+    /// Returns the gateway's origin, as browsers write it.
+    pub(crate) fn origin(&self) -> String {
+        url::Url::parse(&self.0).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
+    }
+
+    /// Returns the path under which the gateway stands, without a trailing slash.
+    pub(crate) fn path(&self) -> String {
+        let url = url::Url::parse(&self.0);
+        url.map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default()
+    }
+
+    /// Says whether it is reached over TLS.
+    pub(crate) fn is_https(&self) -> bool {
+        self.0.starts_with("https:")
+    }
+
     /// Returns the URL of an endpoint.
     pub(crate) fn endpoint(&self, path: &str) -> String {
         format!("{}{path}", self.0)

@@ -53,7 +53,7 @@ pub(crate) struct Document {
     supported_transports: [&'static str; 1],
     /// `streamable-http` or `stdio`.
     transport: &'static str,
-    /// `none`, `bearer`, `basic`, `api_key`, `oauth_client_credentials` or `oauth_token_exchange`. The
+    /// `none`, `bearer`, `basic`, `api_key`, `oauth_client_credentials`, `oauth_token_exchange` or `oauth_user`. The
     /// credential itself is never shown.
     auth_scheme: &'static str,
     /// Where tokens for its backend come from; who the gateway is there is never shown.

@@ -191,9 +191,14 @@ impl FromRequestParts<Arc<Registry>> for Caller {
 }
 
 /// Says whether a URL is that of this API, as the audience of a token: the gateway's own, with or without `/api`.
+fn is_api(url: &str, host: Option<&HeaderValue>, registry: &Registry) -> bool {
+    matches!(below_us(url, host, registry), Some("" | "/" | "/api"))
+}
+
+/// Returns what of a URL stands below the gateway's own, `None` where it is no URL of ours.
 ///
 /// Without a public URL only loopback names are known to be ours; any other `Host` is the client's word alone.
-fn is_api(url: &str, host: Option<&HeaderValue>, registry: &Registry) -> bool {
+pub(crate) fn below_us<'a>(url: &'a str, host: Option<&HeaderValue>, registry: &Registry) -> Option<&'a str> {
     let settings = &registry.parts.settings;
     let rest = match &settings.public_url {
         Some(base) => url.strip_prefix(base.as_str()),
@@ -204,7 +209,7 @@ fn is_api(url: &str, host: Option<&HeaderValue>, registry: &Registry) -> bool {
             rest.strip_prefix(settings.path_prefix.as_str()).filter(|_| is_loopback)
         }),
     };
-    matches!(rest, Some("" | "/" | "/api"))
+    rest.filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn bearer(value: &str) -> Option<&str> {

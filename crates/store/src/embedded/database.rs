@@ -21,6 +21,14 @@ const CATALOG_PAGE_BYTES: i64 = 16 * 1024;
 /// Compiled statements kept; more than there are in the code.
 const STATEMENTS: usize = 64;
 
+/// Users' connections came with the second step.
+const CONNECTIONS: &str = "
+    CREATE TABLE connections (
+        path TEXT NOT NULL, issuer TEXT NOT NULL, subject TEXT NOT NULL, record TEXT NOT NULL,
+        PRIMARY KEY (path, issuer, subject)
+    ) STRICT, WITHOUT ROWID;
+";
+
 /// Steps from an empty catalog file to today's. A step that was released is never edited.
 const CATALOG_STEPS: &[&str] = &["
     CREATE TABLE state (
@@ -56,7 +64,7 @@ const CATALOG_STEPS: &[&str] = &["
     ) STRICT;
 ", "
     ALTER TABLE scopes ADD COLUMN record TEXT;
-"];
+", CONNECTIONS];
 
 /// As above, for the sessions.
 const SESSION_STEPS: &[&str] = &["

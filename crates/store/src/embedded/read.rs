@@ -16,8 +16,8 @@ use rusqlite::{Connection, Params, Row};
 
 use crate::error::Error;
 use crate::record::{
-    GroupRecord, InventoryLists, InventoryRecord, RatingRecord, ScopeRecord, Sealer, ServerRecord,
-    TokenRecord, Unreadable, VersionRecord, VirtualServerRecord,
+    ConnectionRecord, GroupRecord, InventoryLists, InventoryRecord, RatingRecord, ScopeRecord, Sealer,
+    ServerRecord, TokenRecord, Unreadable, VersionRecord, VirtualServerRecord,
 };
 
 /// Says what a row is the record of.
@@ -65,6 +65,7 @@ pub(super) fn load(connection: &mut Connection, sealer: &dyn Sealer) -> Result<C
     })?;
     tokens(&rows, &mut catalog, &mut damaged)?;
     ratings(&rows, &mut catalog, &mut damaged)?;
+    connections(&rows, &mut catalog, sealer, &mut damaged)?;
     catalog.unreadable = Arc::new(damaged);
     Ok(catalog)
 }
@@ -163,6 +164,25 @@ fn inventories(
         Ok(())
     })?;
     Ok(inventories)
+}
+
+fn connections(
+    rows: &Connection,
+    catalog: &mut Catalog,
+    sealer: &dyn Sealer,
+    damaged: &mut Damaged,
+) -> Result<(), Error> {
+    let connections = Arc::make_mut(&mut catalog.connections);
+    let sql = "SELECT path, record FROM connections";
+    each(rows, ("connection", &|_| None), sql, [], damaged, |row| {
+        // Of a server that was left out itself: that is reported already.
+        if !catalog.servers.contains_key(text(row, 0)?) {
+            return Ok(());
+        }
+        let one = serde_json::from_str::<ConnectionRecord>(text(row, 1)?)?.into_connection(sealer)?;
+        connections.insert(one.key.clone(), Arc::new(one));
+        Ok(())
+    })
 }
 
 fn ratings(rows: &Connection, catalog: &mut Catalog, damaged: &mut Damaged) -> Result<(), Error> {

@@ -5,15 +5,16 @@ use catalog::inventory::Inventory;
 use catalog::name::{ServerPath, VersionLabel};
 use catalog::rating::{Rated, Stars};
 use catalog::server::Server;
-use rusqlite::{Connection, OptionalExtension, Params, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Params, Row, Transaction, TransactionBehavior, params};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::{audit, read};
 use crate::change::{Change, Edit, Expect};
 use crate::error::Error;
 use crate::record::{
-    GroupRecord, InventoryLists, InventoryRecord, RatingRecord, ScopeRecord, Sealer, ServerRecord,
-    TokenRecord, VersionRecord, VirtualServerRecord,
+    ConnectionRecord, GroupRecord, InventoryLists, InventoryRecord, RatingRecord, ScopeRecord, Sealer,
+    ServerRecord, TokenRecord, VersionRecord, VirtualServerRecord,
 };
 
 /// Writes a change whole and returns the catalog's new revision.
@@ -32,6 +33,52 @@ pub(super) fn apply(connection: &mut Connection, change: &Change, sealer: &dyn S
     let revision: i64 = rows.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
     rows.commit()?;
     Ok(revision.cast_unsigned())
+}
+
+/// Seals anew what was sealed with an older key, and returns how many rows held such. A row that cannot be read stays.
+pub(super) fn reseal(connection: &mut Connection, sealer: &dyn Sealer) -> Result<usize, Error> {
+    let rows = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let versions = reseal_rows(
+        &rows,
+        (
+            "SELECT path, label, '', record FROM versions",
+            "UPDATE versions SET record = ?4 WHERE path = ?1 AND label = ?2 AND ?3 = ''",
+        ),
+        |record: &mut VersionRecord| record.reseal(sealer),
+    )?;
+    let connections = reseal_rows(
+        &rows,
+        (
+            "SELECT path, issuer, subject, record FROM connections",
+            "UPDATE connections SET record = ?4 WHERE path = ?1 AND issuer = ?2 AND subject = ?3",
+        ),
+        |record: &mut ConnectionRecord| record.reseal(sealer),
+    )?;
+    rows.commit()?;
+    Ok(versions + connections)
+}
+
+fn reseal_rows<Record: Serialize + DeserializeOwned>(
+    rows: &Transaction<'_>,
+    (find, replace): (&str, &str),
+    mut reseal: impl FnMut(&mut Record) -> bool,
+) -> Result<usize, Error> {
+    let mut statement = rows.prepare(find)?;
+    let column = |row: &Row<'_>, index| row.get::<_, String>(index);
+    let found = statement
+        .query_map([], |row| Ok([column(row, 0)?, column(row, 1)?, column(row, 2)?, column(row, 3)?]))?;
+    let mut changed = Vec::new();
+    for row in found {
+        let Ok([path, second, third, text]) = row else { continue };
+        let Ok(mut record) = serde_json::from_str::<Record>(&text) else { continue };
+        if reseal(&mut record) {
+            changed.push([path, second, third, json(&record)]);
+        }
+    }
+    for row in &changed {
+        run(rows, replace, row.each_ref())?;
+    }
+    Ok(changed.len())
 }
 
 fn check(rows: &Transaction<'_>, expect: &Expect) -> Result<(), Error> {
@@ -87,6 +134,16 @@ fn write(rows: &Transaction<'_>, edit: &Edit, sealer: &dyn Sealer) -> Result<(),
             run(rows, "INSERT OR REPLACE INTO tokens VALUES (?1, ?2)", [&*token.id, &record])
         }
         Edit::DeleteToken(id) => run(rows, "DELETE FROM tokens WHERE id = ?1", [&**id]),
+        Edit::PutConnection(one) => {
+            let sql = "INSERT OR REPLACE INTO connections SELECT ?1, ?2, ?3, ?4
+                WHERE EXISTS (SELECT 1 FROM servers WHERE path = ?1)";
+            let (key, record) = (&one.key, json(&ConnectionRecord::of(one, sealer)));
+            run(rows, sql, [key.server.as_str(), &*key.user.issuer, &*key.user.subject, &record])
+        }
+        Edit::DeleteConnection(key) => {
+            let sql = "DELETE FROM connections WHERE path = ?1 AND issuer = ?2 AND subject = ?3";
+            run(rows, sql, [key.server.as_str(), &*key.user.issuer, &*key.user.subject])
+        }
         Edit::PutRating { rated, user, stars } => put_rating(rows, rated, user, *stars),
     }
 }
@@ -118,7 +175,7 @@ fn put_server(
 }
 
 fn delete_server(rows: &Transaction<'_>, path: &ServerPath) -> Result<(), Error> {
-    for table in ["servers", "versions", "inventories", "ratings"] {
+    for table in ["servers", "versions", "inventories", "ratings", "connections"] {
         run(rows, &format!("DELETE FROM {table} WHERE path = ?1"), [path.as_str()])?;
     }
     Ok(())

@@ -46,6 +46,15 @@ impl AuthorizationRecord {
         }
     }
 
+    /// Seals anew what was sealed with an older key; says whether there was any.
+    pub(super) fn reseal(&mut self, sealer: &dyn Sealer) -> bool {
+        let mut is_changed = super::reseal(&mut self.sealed_client_id, sealer);
+        if let Some(sealed) = &mut self.sealed_client_secret {
+            is_changed |= super::reseal(sealed, sealer);
+        }
+        is_changed
+    }
+
     pub(super) fn into_authorization(
         self,
         server: &str,

@@ -176,6 +176,15 @@ impl VersionRecord {
         }
     }
 
+    /// Seals anew what was sealed with an older key; says whether there was any.
+    pub(crate) fn reseal(&mut self, sealer: &dyn Sealer) -> bool {
+        let mut is_changed = self.authorization.as_mut().is_some_and(|one| one.reseal(sealer));
+        for header in &mut self.headers {
+            is_changed |= super::reseal(&mut header.sealed_value, sealer);
+        }
+        is_changed
+    }
+
     /// Reads the version back, its header values opened.
     pub fn into_version(self, sealer: &dyn Sealer) -> Result<Version, Unreadable> {
         let url = &self.proxy_pass_url;

@@ -10,14 +10,14 @@ use crate::peers::peers_with;
 use crate::peers::program::{self, Started};
 
 /// A running provider. It is gone when this is dropped.
-pub(super) struct Provider {
-    pub(super) issuer: String,
+pub(crate) struct Provider {
+    pub(crate) issuer: String,
     authority: String,
     _process: Started,
 }
 
 impl Provider {
-    pub(super) async fn start() -> Option<Self> {
+    pub(crate) async fn start() -> Option<Self> {
         let folder = peers_with(&["node_modules/oidc-provider"])?;
         let (process, authority) = tokio::task::spawn_blocking(move || {
             Started::listening(program::command(&folder, "node", &["oidc_provider.mjs"]))

@@ -8,7 +8,7 @@ pub(super) fn action(method: &Method, route: &str) -> Option<&'static str> {
 }
 
 /// What a request does, by its method and route.
-const ACTIONS: [(&str, &str); 25] = [
+const ACTIONS: [(&str, &str); 27] = [
     ("POST /api/servers/register", "server.register"),
     ("PATCH /api/servers/{path}", "server.edit"),
     ("DELETE /api/servers/{path}", "server.delete"),
@@ -34,6 +34,8 @@ const ACTIONS: [(&str, &str); 25] = [
     ("DELETE /api/scopes/{name}", "scope.delete"),
     ("POST /api/tokens", "token.issue"),
     ("DELETE /api/tokens/{id}", "token.revoke"),
+    ("POST /api/connect", "connection.begin"),
+    ("DELETE /api/connections/{id}", "connection.delete"),
 ];
 
 fn is(one: &str, method: &Method, route: &str) -> bool {

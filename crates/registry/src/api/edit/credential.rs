@@ -125,7 +125,7 @@ pub(crate) fn scheme_of(endpoint: &Endpoint) -> &'static str {
 }
 
 fn flows() -> String {
-    [Flow::Service, Flow::Exchange].map(Flow::as_str).join(", ")
+    Flow::ALL.map(Flow::as_str).join(", ")
 }
 
 fn is_credential(name: &str) -> bool {
@@ -145,7 +145,7 @@ fn read_scheme(fields: &mut Fields, rule: AddressRule) -> Option<Scheme> {
         }
         return None;
     };
-    if let Some(flow) = Flow::parse(&scheme).filter(|flow| *flow != Flow::User) {
+    if let Some(flow) = Flow::parse(&scheme) {
         if credential.is_some() {
             fields.fault("auth_credential", format!("has no meaning with {scheme}; give oauth"));
         }

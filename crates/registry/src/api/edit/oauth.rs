@@ -103,6 +103,14 @@ impl OauthEdit {
                 (old.client_id.clone(), given.client_secret.or_else(|| old.client_secret.clone()))
             }
         };
+        if self.flow == Flow::User
+            && client_secret.is_some()
+            && given.issuer.is_none()
+            && given.token_url.is_none()
+        {
+            // The backend would say whom the secret is shown to.
+            return Err(Invalid::new("oauth", "must have issuer or token_url where it has client_secret"));
+        }
         if self.flow == Flow::Service && client_secret.is_none() {
             return Err(Invalid::new("oauth", "must have client_secret"));
         }

@@ -110,7 +110,7 @@ pub(crate) struct Registration {
     sunset_date: Option<String>,
     /// Whether an unknown label is refused.
     strict_versions: Option<bool>,
-    /// `none`, `bearer`, `basic`, `api_key`, `oauth_client_credentials` or `oauth_token_exchange`.
+    /// `none`, `bearer`, `basic`, `api_key`, `oauth_client_credentials`, `oauth_token_exchange` or `oauth_user`.
     auth_scheme: Option<String>,
     /// The credential for its backend; never shown again.
     auth_credential: Option<String>,
