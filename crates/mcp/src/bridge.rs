@@ -10,7 +10,9 @@ mod request;
 mod tool;
 
 pub use answer::{Caching, answer_to_legacy, answer_to_modern};
-pub use input::{InputRequest, InputRequired, asking, input_required, input_responses, with_responses};
+pub use input::{
+    InputRequest, InputRequired, UnknownQuestion, asking, input_required, input_responses, with_responses,
+};
 pub use request::{Dress, to_legacy, to_modern};
 pub use tool::{for_legacy as tool_for_legacy, for_modern as tool_for_modern};
 

@@ -57,7 +57,7 @@ pub struct Outline {
     pub cursor: Option<Span>,
     /// `params._meta`.
     pub meta: Option<Span>,
-    /// `params.requestState`.
+    /// `params.requestState`, any value but null: one that is no string was never given to the client.
     pub request_state: Option<Span>,
     /// A response's `result`, any value.
     pub result: Option<Span>,
@@ -170,7 +170,7 @@ fn outline(body: &[u8], envelope: &Envelope) -> Result<Outline, Malformed> {
         task_id: string(envelope.task_id),
         cursor: string(envelope.cursor),
         meta: envelope.meta.filter(|meta| is_object(*meta)),
-        request_state: string(envelope.request_state),
+        request_state: envelope.request_state.filter(|state| !is_null(*state)),
         result,
         error,
     })

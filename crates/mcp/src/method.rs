@@ -68,6 +68,14 @@ impl Method {
         TABLE.get(self as usize).map_or("", |(_, name)| name)
     }
 
+    /// Says whether revision 2026-07-28 has the method no more.
+    pub fn is_removed(self) -> bool {
+        matches!(
+            self,
+            Method::Initialize | Method::Ping | Method::SetLevel | Method::Subscribe | Method::Unsubscribe
+        )
+    }
+
     /// Returns what `Mcp-Name` repeats in a request of this method, where it is needed at all.
     pub fn mirrored(self) -> Option<Mirrored> {
         match self {

@@ -41,9 +41,7 @@ pub(crate) async fn modern(call: &Call, version: &Arc<VersionTarget>) -> Result<
             let side = side(version, Era::Legacy)?;
             Ok(reply::result(call, discovered(&side).as_bytes()))
         }
-        Method::Initialize | Method::Ping | Method::SetLevel | Method::Subscribe | Method::Unsubscribe => {
-            Err(call.unknown_method())
-        }
+        method if method.is_removed() => Err(call.unknown_method()),
         Method::Listen => subscriptions::of_version(call, version).await,
         // Tasks of one era are not those of another.
         method if lent::is_about_tasks(method) => Err(call.unknown_method()),

@@ -84,6 +84,7 @@ async fn to_version(call: &Call, choice: &Choice) -> Result<Response<Body>, Erro
             Ok(reply::empty(StatusCode::ACCEPTED))
         }
         (Front::Modern, Era::Legacy) => Box::pin(bridged::modern(call, &choice.version)).await,
+        (Front::Modern, Era::Modern) if call.outline.method.is_removed() => Err(call.unknown_method()),
         (Front::Modern, Era::Modern) if call.outline.method == Method::Listen => {
             Box::pin(subscriptions::passed_on(call, choice)).await
         }

@@ -38,13 +38,14 @@ pub(crate) async fn repaired(
     headers: &mut HeaderMap,
     answer: Response<Back>,
 ) -> Result<Response<Back>, Error> {
-    let (answer, is_refused) = read(sent.version, answer).await?;
-    if !is_refused {
-        return Ok(answer);
-    }
+    let (answer, fault) = read(sent.version, answer).await?;
+    let Some(fault) = fault else { return Ok(answer) };
     let Sent { call, version, name, body } = sent;
     let misdressed = || Error::Misdressed { server: version.key.path.to_string() };
     note(call, version);
+    if fault == code::UNSUPPORTED_VERSION {
+        return Err(misdressed());
+    }
     let name = name.filter(|_| call.outline.method == Method::ToolsCall).ok_or_else(misdressed)?;
     let tools = read_again(call, version).await.ok_or_else(misdressed)?;
     let Some(marks) = marks(&tools, name) else {
@@ -54,8 +55,8 @@ pub(crate) async fn repaired(
     let again =
         forward::send(&call.plane.backends, version, forward::post(headers.clone(), body.clone())).await?;
     match read(version, again).await? {
-        (_, true) => Err(misdressed()),
-        (answer, false) => Ok(answer),
+        (_, Some(_)) => Err(misdressed()),
+        (answer, None) => Ok(answer),
     }
 }
 
@@ -71,7 +72,7 @@ pub(crate) async fn as_read_again(
     let (head, body) = refusal.into_parts();
     // What cannot be read to its end is too long for such a refusal, or broken.
     let whole = match body.whole() {
-        Ok(whole) if says_mismatch(&whole) => whole,
+        Ok(whole) if fault(&whole) == Some(code::HEADER_MISMATCH) => whole,
         Ok(whole) => return Err(Response::from_parts(head, Body::full(whole))),
         Err(body) => return Err(Response::from_parts(head, body)),
     };
@@ -111,10 +112,13 @@ fn redress(headers: &mut HeaderMap, call: &Call, marks: &[Mark]) {
     }
 }
 
-/// Reads an answer that may be such a refusal, and says whether it is one.
-async fn read(version: &VersionTarget, answer: Response<Back>) -> Result<(Response<Back>, bool), Error> {
+/// Reads an answer that may find fault with what only the gateway decides, and tells the code of that.
+async fn read(
+    version: &VersionTarget,
+    answer: Response<Back>,
+) -> Result<(Response<Back>, Option<i32>), Error> {
     if answer.status() != StatusCode::BAD_REQUEST || !answer::is_json(answer.headers()) {
-        return Ok((answer, false));
+        return Ok((answer, None));
     }
     let (head, back) = answer.into_parts();
     let whole = match back {
@@ -123,14 +127,16 @@ async fn read(version: &VersionTarget, answer: Response<Back>) -> Result<(Respon
             .await
             .map_err(|error| Error::of_backend(version.key.path.as_str(), &error))?,
     };
-    let is_refused = says_mismatch(&whole);
-    Ok((Response::from_parts(head, Back::Read(whole)), is_refused))
+    let fault = fault(&whole);
+    Ok((Response::from_parts(head, Back::Read(whole)), fault))
 }
 
-fn says_mismatch(answer: &[u8]) -> bool {
-    let Ok(Outline { error: Some(error), .. }) = Outline::read(answer) else { return false };
-    let error = error.of(answer);
-    member(error, "code").is_some_and(|span| span.of(error) == code::HEADER_MISMATCH.to_string().as_bytes())
+fn fault(answer: &[u8]) -> Option<i32> {
+    let error = Outline::read(answer).ok()?.error?.of(answer);
+    let found = member(error, "code")?.of(error);
+    [code::HEADER_MISMATCH, code::UNSUPPORTED_VERSION]
+        .into_iter()
+        .find(|known| found == known.to_string().as_bytes())
 }
 
 fn schema(tool: &Item) -> &[u8] {

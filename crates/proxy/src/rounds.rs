@@ -6,7 +6,7 @@ use std::time::Duration;
 use backend::events::{Events, Unread};
 use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode};
-use mcp::bridge::{InputRequest, InputRequired, input_required, with_responses};
+use mcp::bridge::{InputRequest, InputRequired, UnknownQuestion, input_required, with_responses};
 use mcp::error::{code, error_body};
 use mcp::message::{Outline, member, quote};
 use mcp::method::Method;
@@ -48,7 +48,7 @@ pub(crate) struct Round {
 /// on which it is asked.
 pub(crate) async fn to_client(
     answer: Response<Back>,
-    expected: Expected<'_>,
+    mut expected: Expected<'_>,
     round: Round,
 ) -> Result<Response<Body>, Error> {
     let (head, back) = answer.into_parts();
@@ -59,7 +59,8 @@ pub(crate) async fn to_client(
         }
         back => back,
     };
-    if !answer::is_json(&head.headers) {
+    // What is refused asks nothing.
+    if !head.status.is_success() || !answer::is_json(&head.headers) {
         return answer::to_client(Response::from_parts(head, back), expected).await;
     }
     let whole = match back {
@@ -69,9 +70,12 @@ pub(crate) async fn to_client(
             whole.map_err(|error| Error::of_backend(expected.server, &error))?
         }
     };
-    match input_required(&whole.bytes) {
+    match questions(&round, &whole.bytes)? {
         Some(asked) => begin(round, Start::Asked(asked), expected).await,
-        None => answer::whole_to_client(head.status, whole, expected),
+        None => {
+            expected.relay.awaited = expected.id.map(Bytes::copy_from_slice);
+            answer::whole_to_client(head.status, whole, expected)
+        }
     }
 }
 
@@ -204,9 +208,9 @@ async fn run(round: &Round, start: Start, id: &Bytes, client: &Client) -> Result
             }
             Back::Coming(reply) => {
                 let whole = reply.collect(MAX_ANSWER_BYTES).await;
-                finally(&relay, whole.map_err(|error| Error::of_backend(server(round), &error))?)
+                finally(round, &relay, whole.map_err(|error| Error::of_backend(server(round), &error))?)?
             }
-            Back::Read(whole) => finally(&relay, whole),
+            Back::Read(whole) => finally(round, &relay, whole)?,
         };
         match answered {
             Answered::Asks(again) => asked = again,
@@ -224,11 +228,20 @@ enum Answered {
     Finally(Bytes),
 }
 
-fn finally(relay: &Relay, answer: Bytes) -> Answered {
-    match input_required(&answer) {
+fn finally(round: &Round, relay: &Relay, answer: Bytes) -> Result<Answered, Error> {
+    Ok(match questions(round, &answer)? {
         Some(asked) => Answered::Asks(asked),
         None => Answered::Finally(relay.finished(answer)),
-    }
+    })
+}
+
+/// Reads what a backend's answer asks for, if it asks at all.
+fn questions(round: &Round, answer: &Bytes) -> Result<Option<InputRequired>, Error> {
+    let unusable = |unknown: UnknownQuestion| Error::Unusable {
+        server: server(round).into(),
+        reason: unknown.to_string(),
+    };
+    input_required(answer).map_err(unusable)
 }
 
 /// Passes a stream's messages on until its answer.
@@ -245,7 +258,7 @@ async fn read(
             Unread::TooLong(_) => unusable("it sent an event too long to read"),
             Unread::Broken(error) => Error::of_backend(server(round), &error),
         })?;
-        if let Some(asked) = input_required(&event.data) {
+        if let Some(asked) = questions(round, &event.data)? {
             return Ok(Answered::Asks(asked));
         }
         match relay.pass(event.data) {

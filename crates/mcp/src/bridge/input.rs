@@ -29,23 +29,37 @@ pub struct InputRequired {
     pub request_state: Option<Bytes>,
 }
 
+/// An answer asks for input in words that cannot be put to a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it asks for input in a way that nobody knows")]
+pub struct UnknownQuestion;
+
 /// Reads an answer that asks for input; `None` for any other.
-pub fn input_required(answer: &Bytes) -> Option<InputRequired> {
-    memchr::memmem::find(answer, b"\"input_required\"")?;
-    let outline = Outline::read(answer).ok()?;
-    let at = outline.result?;
+///
+/// Only the questions that the protocol has are read: whatever else stood there would reach the client as a request of
+/// the gateway.
+pub fn input_required(answer: &Bytes) -> Result<Option<InputRequired>, UnknownQuestion> {
+    let Some(at) = asking_result(answer) else { return Ok(None) };
     let result = at.of(answer);
-    let kind = member(result, "resultType")?;
-    if text(kind.of(result))? != "input_required" {
-        return None;
-    }
     let raw = |span: Span| answer.slice(span.shifted(at.start).range());
     let request_state = member(result, "requestState").map(raw);
+    if request_state.as_ref().is_some_and(|state| !state.starts_with(b"\"")) {
+        return Err(UnknownQuestion);
+    }
     let requests = match member(result, "inputRequests") {
-        Some(span) => read_requests(&raw(span))?,
+        Some(span) => read_requests(&raw(span)).ok_or(UnknownQuestion)?,
         None => Vec::new(),
     };
-    Some(InputRequired { requests, request_state })
+    Ok(Some(InputRequired { requests, request_state }))
+}
+
+/// Finds the result of an answer that asks for input.
+fn asking_result(answer: &Bytes) -> Option<Span> {
+    memchr::memmem::find(answer, b"\"input_required\"")?;
+    let at = Outline::read(answer).ok()?.result?;
+    let result = at.of(answer);
+    let kind = member(result, "resultType")?;
+    (text(kind.of(result))? == "input_required").then_some(at)
 }
 
 fn read_requests(object: &Bytes) -> Option<Vec<InputRequest>> {
@@ -56,7 +70,12 @@ fn read_requests(object: &Bytes) -> Option<Vec<InputRequest>> {
         let params =
             member(&request, "params").map_or(Bytes::from_static(b"{}"), |span| request.slice(span.range()));
         let key = text(key.of(object))?.into_owned();
-        requests.push(InputRequest { key, method: Method::parse(&method_name), method_name, params });
+        let method = Method::parse(&method_name);
+        let is_question = matches!(method, Method::Elicit | Method::CreateMessage | Method::RootsList);
+        if !is_question || !params.starts_with(b"{") {
+            return None;
+        }
+        requests.push(InputRequest { key, method, method_name, params });
     }
     Some(requests)
 }

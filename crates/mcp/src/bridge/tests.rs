@@ -3,8 +3,8 @@ mod properties;
 use bytes::Bytes;
 
 use super::{
-    Caching, Dress, answer_to_legacy, answer_to_modern, asking, input_required, to_legacy, to_modern,
-    with_responses,
+    Caching, Dress, UnknownQuestion, answer_to_legacy, answer_to_modern, asking, input_required, to_legacy,
+    to_modern, with_responses,
 };
 use crate::message::Outline;
 use crate::method::Method;
@@ -104,11 +104,34 @@ fn answers_change_dress() {
 }
 
 #[test]
+fn only_known_questions_are_read() {
+    let asks = |rest: &str| {
+        input_required(&bytes(&format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"resultType":"input_required"{rest}}}}}"#
+        )))
+    };
+    for known in ["elicitation/create", "sampling/createMessage", "roots/list"] {
+        let asked = asks(&format!(r#","inputRequests":{{"k":{{"method":"{known}"}}}}"#));
+        assert_eq!(asked.map(|asked| asked.map(|asked| asked.requests.len())), Ok(Some(1)), "{known}");
+    }
+    for odd in [
+        r#","inputRequests":[1,2]"#,
+        r#","inputRequests":{"k":1}"#,
+        r#","inputRequests":{"k":{"method":"tools/call","params":{}}}"#,
+        r#","inputRequests":{"k":{"method":"ping"}}"#,
+        r#","inputRequests":{"k":{"method":"roots/list","params":[]}}"#,
+        r#","requestState":5"#,
+    ] {
+        assert_eq!(asks(odd), Err(UnknownQuestion), "{odd}");
+    }
+}
+
+#[test]
 fn rounds_of_input_keep_their_state() {
     let answer = bytes(
         r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"q"}}},"requestState":"é\/\u0041"}}"#,
     );
-    let asked = input_required(&answer).expect("asks");
+    let asked = input_required(&answer).expect("reads").expect("asks");
     assert_eq!(asked.requests.len(), 1);
     assert_eq!((asked.requests[0].key.as_str(), asked.requests[0].method), ("k", Method::Elicit));
     let body = bytes(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#);
@@ -125,8 +148,9 @@ fn rounds_of_input_keep_their_state() {
     );
     assert!(
         input_required(&bytes(r#"{"jsonrpc":"2.0","id":1,"result":{"text":"\"input_required\""}}"#))
+            .expect("reads")
             .is_none()
     );
     let sent = asking(b"1", &asked.requests, "state");
-    assert_eq!(input_required(&sent).expect("asks").requests, asked.requests);
+    assert_eq!(input_required(&sent).expect("reads").expect("asks").requests, asked.requests);
 }

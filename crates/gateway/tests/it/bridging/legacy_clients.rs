@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use testkit::Tool;
+use testkit::script::Reply;
 
 use super::Stage;
 
@@ -200,4 +201,43 @@ async fn the_session_is_the_gateways_and_ends_when_told() {
     missing.session = None;
     assert_eq!(missing.try_call("echo", Value::Null).await.status, 400);
     assert_eq!(stage.new.runs("echo"), 2);
+}
+
+#[tokio::test]
+async fn what_a_lying_backend_answers_reaches_nobody() {
+    let stage = Stage::start().await;
+    let asks = |rest: Value| {
+        let mut result = json!({ "resultType": "input_required" });
+        result.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        json!({ "id": "<id>", "result": result })
+    };
+    let fault = |code: i32| json!({ "id": "<id>", "error": { "code": code, "message": "no" } });
+    let lies = [
+        (200, json!({ "id": "another", "result": { "content": [] } }), -31003),
+        (200, asks(json!({ "inputRequests": [1], "requestState": "s" })), -31003),
+        (200, asks(json!({ "inputRequests": { "a": { "method": "tools/call", "params": {} } } })), -31003),
+        (200, asks(json!({ "requestState": 5 })), -31003),
+        (400, fault(-32022), -32603),
+        (401, fault(-32000), -32000),
+    ];
+    for (path, prefix) in WAYS {
+        let client = stage.legacy(path).await;
+        for (status, lie, code) in &lies {
+            let message =
+                client.message("tools/call", json!({ "name": format!("{prefix}echo"), "arguments": {} }));
+            let mut lie = lie.clone();
+            lie["jsonrpc"] = json!("2.0");
+            if lie["id"] == "<id>" {
+                lie["id"] = message["id"].clone();
+            }
+            stage.new.reply("tools/call", Reply::new(*status, "application/json", lie.to_string()));
+            let before = stage.new.calls().len();
+            let answer = client.post(&message).await;
+            let told = (answer.status.as_u16(), answer.reply().await);
+            assert_eq!((told.0, &told.1["error"]["code"]), (200, &json!(code)), "{path}: {lie}: {told:?}");
+            assert_eq!(told.1["id"], message["id"], "{path}: {lie}");
+            assert_eq!(stage.new.calls().len(), before + 1, "{path}: {lie}");
+        }
+        stage.new.reply_normally("tools/call");
+    }
 }

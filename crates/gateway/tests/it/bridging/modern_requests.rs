@@ -74,6 +74,10 @@ async fn what_this_era_does_not_know_is_refused() {
             let answer = client.request(method, json!({ "uri": "file:///old", "level": "info" })).await;
             assert_eq!(answer.status, 404, "{path}: {method}");
             assert_eq!(answer.error().await["code"], -32601, "{path}: {method}");
+            assert!(
+                method == "vendor/none" || stage.new.asked(method).is_empty(),
+                "{path}: {method} went on"
+            );
         }
         for answer in [client.get().await, client.delete().await] {
             assert_eq!((answer.status.as_u16(), answer.header("allow")), (405, "POST"), "{path}");
