@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use catalog::time::Timestamp;
 
+/// What the action of a call of MCP begins with; everything else is a deed of the control plane.
+pub const CALLS: &str = "mcp.";
+
 /// One deed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -20,6 +23,8 @@ pub struct Entry {
     pub outcome: Outcome,
     /// More of it, in a few words. Never holds a secret.
     pub detail: String,
+    /// What of the object was before and is after, or the call: a JSON object. Never holds a secret.
+    pub data: Option<Box<str>>,
     /// The address it came from, where that is known.
     pub source: Option<IpAddr>,
 }
@@ -38,8 +43,10 @@ pub struct Kept {
 pub enum Outcome {
     /// It is done.
     Ok,
-    /// The caller may not do it.
+    /// The caller may not do it, or not now.
     Refused,
+    /// It failed.
+    Failed,
 }
 
 /// Which entries are wanted, newest first. A filter that is absent lets all through.
@@ -51,8 +58,14 @@ pub struct Query {
     pub action: Option<String>,
     /// What it was done to.
     pub object: Option<String>,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
     /// Not before this.
     pub since: Option<Timestamp>,
+    /// Before this.
+    pub until: Option<Timestamp>,
+    /// Only entries with a lower id, for those who go on where they were. What matches is not counted then.
+    pub below: Option<u64>,
     /// Most entries to return.
     pub limit: usize,
     /// Entries to skip.
@@ -64,7 +77,7 @@ pub struct Query {
 pub struct Page {
     /// The entries, newest first.
     pub entries: Vec<Kept>,
-    /// Number of all that match.
+    /// Number of all that match; 0 where that was not asked.
     pub total: u64,
 }
 
@@ -73,8 +86,10 @@ pub struct Page {
 pub struct Retention {
     /// Older entries go.
     pub since: Timestamp,
-    /// Most entries; the oldest go first.
+    /// Most entries of what was done here; the oldest go first.
     pub most: u64,
+    /// Most entries of calls.
+    pub most_calls: u64,
     /// Most entries of what was refused, so that nobody drives out what was done by trying what they may not.
     pub most_refused: u64,
 }
@@ -85,11 +100,12 @@ impl Outcome {
         match self {
             Self::Ok => "ok",
             Self::Refused => "refused",
+            Self::Failed => "error",
         }
     }
 
     /// Reads the word.
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Ok, Self::Refused].into_iter().find(|one| one.as_str() == text)
+        [Self::Ok, Self::Refused, Self::Failed].into_iter().find(|one| one.as_str() == text)
     }
 }

@@ -108,8 +108,8 @@ impl Store for EmbeddedStore {
         self.inner.revision.subscribe()
     }
 
-    fn append_audit(&self, entry: Entry) -> Pending<'_, ()> {
-        self.run(move |inner| audit::append(&locked(&inner.catalog), &entry))
+    fn append_audit(&self, entries: Vec<Entry>) -> Pending<'_, ()> {
+        self.run(move |inner| audit::append_all(&mut locked(&inner.catalog), &entries))
     }
 
     fn audit(&self, query: Query) -> Pending<'_, Page> {

@@ -49,8 +49,8 @@ pub trait Store: Send + Sync + 'static {
     /// Follows the latest revision known here, also when another process wrote it.
     fn changes(&self) -> watch::Receiver<u64>;
 
-    /// Adds an entry of something that changed nothing to the audit trail.
-    fn append_audit(&self, entry: audit::Entry) -> Pending<'_, ()>;
+    /// Adds entries of what changed nothing to the audit trail, all of them or none.
+    fn append_audit(&self, entries: Vec<audit::Entry>) -> Pending<'_, ()>;
 
     /// Returns a page of the audit trail.
     fn audit(&self, query: audit::Query) -> Pending<'_, audit::Page>;

@@ -64,7 +64,22 @@ const CATALOG_STEPS: &[&str] = &["
     ) STRICT;
 ", "
     ALTER TABLE scopes ADD COLUMN record TEXT;
-", CONNECTIONS];
+", CONNECTIONS, DEEDS];
+
+/// The trail anew: deeds may fail, and tell what was before and after; calls of MCP are found by an index of their own.
+const DEEDS: &str = "
+    CREATE TABLE deeds (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL,
+        object TEXT, outcome TEXT NOT NULL CHECK (outcome IN ('ok', 'refused', 'error')), detail TEXT NOT NULL,
+        source TEXT, data TEXT
+    ) STRICT;
+    INSERT INTO deeds SELECT id, at, actor, action, object, outcome, detail, source, NULL FROM audit;
+    DELETE FROM sqlite_sequence WHERE name = 'deeds';
+    INSERT INTO sqlite_sequence (name, seq) SELECT 'deeds', seq FROM sqlite_sequence WHERE name = 'audit';
+    DROP TABLE audit;
+    ALTER TABLE deeds RENAME TO audit;
+    CREATE INDEX audit_calls ON audit (id) WHERE action >= 'mcp.' AND action < 'mcp/';
+";
 
 /// As above, for the sessions.
 const SESSION_STEPS: &[&str] = &["
