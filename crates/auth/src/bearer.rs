@@ -6,6 +6,7 @@ use std::sync::Arc;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use catalog::access::Principal;
 use catalog::time::Timestamp;
+use catalog::token::TokenId;
 use jsonwebtoken::decode_header;
 use quick_cache::Equivalent;
 use quick_cache::sync::Cache;
@@ -37,7 +38,8 @@ struct Entry {
 }
 
 /// The text of a verified token.
-struct Known(Box<str>);
+#[derive(Clone)]
+struct Known(Arc<str>);
 
 /// The text of a token that is looked up.
 struct Presented<'a>(&'a str);
@@ -101,6 +103,15 @@ impl Authenticator {
         Ok(principal)
     }
 
+    /// Returns when tokens of ours were last presented, of those that are remembered.
+    pub fn last_uses(&self) -> Vec<(TokenId, Timestamp)> {
+        let uses = self
+            .verified
+            .iter()
+            .filter_map(|(_, entry)| Some((entry.principal.token.clone()?, entry.principal.last_use.get()?)));
+        uses.collect()
+    }
+
     /// Returns whom a token stands for, whoever has to be asked.
     pub async fn identify(&self, bearer: &str, now: Timestamp) -> Result<Arc<Principal>, Refused> {
         match self.recall(bearer, now) {
@@ -156,7 +167,11 @@ impl Equivalent<Known> for Presented<'_> {
 }
 
 fn live(principal: Arc<Principal>, now: Timestamp) -> Result<Arc<Principal>, Refused> {
-    if principal.expires_at.is_some_and(|end| now < end) { Ok(principal) } else { Err(Refused::Expired) }
+    if principal.expires_at.is_none_or(|end| now >= end) {
+        return Err(Refused::Expired);
+    }
+    principal.last_use.note(now);
+    Ok(principal)
 }
 
 #[cfg(test)]

@@ -26,6 +26,9 @@ pub(crate) struct Claims {
     pub(crate) admin: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) resource: Option<String>,
+    /// Who vouches for `sub`, where that is not ourselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sub_iss: Option<String>,
 }
 
 /// Returns the key that signs tokens, and its public name.

@@ -36,6 +36,7 @@ impl Issuer {
             groups: token.groups.clone(),
             admin: token.is_admin,
             resource: token.resource.clone(),
+            sub_iss: token.subject_issuer.clone(),
         };
         jsonwebtoken::encode(&self.header, &claims, &self.key)
             .expect("our claims are JSON and HS256 takes any key")

@@ -1,6 +1,6 @@
 //! Reads tokens of our own: signature, claims. Strict, because leniency is what forgers use.
 
-use catalog::access::{Principal, Scope};
+use catalog::access::{LastUse, Principal, Scope};
 use catalog::time::Timestamp;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, DecodingKey, Header, Validation, decode};
@@ -66,7 +66,7 @@ fn principal(claims: Claims) -> Result<Principal, Refused> {
     }
     Ok(Principal {
         subject: claims.sub.into(),
-        issuer: "".into(),
+        issuer: claims.sub_iss.unwrap_or_default().into(),
         groups: claims.groups,
         scopes: scopes.map_err(|_| Refused::Malformed)?,
         is_admin: claims.admin,
@@ -74,5 +74,6 @@ fn principal(claims: Claims) -> Result<Principal, Refused> {
         resource: claims.resource.map(Into::into),
         audiences: None,
         expires_at: Some(Timestamp(claims.exp.saturating_mul(1000))),
+        last_use: LastUse::default(),
     })
 }

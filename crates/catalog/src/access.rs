@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::Relaxed;
 
 pub use crate::scope::Scope;
 use crate::time::Timestamp;
-use crate::token::TokenId;
+use crate::token::{IssuedToken, TokenId};
 
 /// A group and the scopes it grants to its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +43,13 @@ pub struct Principal {
     pub audiences: Option<Arc<[Box<str>]>>,
     /// When the credential ends.
     pub expires_at: Option<Timestamp>,
+    /// When the credential was last presented, which is no part of who calls.
+    pub last_use: LastUse,
 }
+
+/// When a credential was last presented, noted without a lock.
+#[derive(Debug, Default)]
+pub struct LastUse(AtomicI64);
 
 /// Everything a principal may do under one snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,6 +71,7 @@ impl Principal {
             resource: None,
             audiences: None,
             expires_at: None,
+            last_use: LastUse::default(),
         }
     }
 
@@ -72,6 +81,11 @@ impl Principal {
         self.token.is_none() && self.issuer.is_empty()
     }
 
+    /// Says whether a token of ours stands for this caller, whatever they called with.
+    pub fn is_named_by(&self, token: &IssuedToken) -> bool {
+        token.subject == *self.subject && token.subject_issuer.as_deref().unwrap_or_default() == &*self.issuer
+    }
+
     /// Says whether two credentials stand for the same caller, so that one may go on with the other's session.
     pub fn is_same_caller(&self, other: &Self) -> bool {
         // A token that we issued to the subject `anonymous` is no anonymous caller.
@@ -79,6 +93,35 @@ impl Principal {
         self.subject == other.subject && self.issuer == other.issuer && is_ours(self) == is_ours(other)
     }
 }
+
+impl LastUse {
+    /// Notes that it was presented. Within a second nothing is written, so that threads that present one credential do
+    /// not take its memory from each other.
+    pub fn note(&self, now: Timestamp) {
+        if now.0.saturating_sub(self.0.load(Relaxed)) >= 1000 {
+            self.0.store(now.0, Relaxed);
+        }
+    }
+
+    /// Returns the moment; `None` where it never was.
+    pub fn get(&self) -> Option<Timestamp> {
+        Some(Timestamp(self.0.load(Relaxed))).filter(|at| at.0 != 0)
+    }
+}
+
+impl Clone for LastUse {
+    fn clone(&self) -> Self {
+        Self(AtomicI64::new(self.0.load(Relaxed)))
+    }
+}
+
+impl PartialEq for LastUse {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for LastUse {}
 
 impl Grants {
     /// Adds up what the credential carries and what its groups grant.

@@ -35,8 +35,8 @@ pub const RESERVED_ROOTS: [&str; 12] = [
 ];
 
 /// Words that follow a server path in the REST API and so cannot be a later segment of one.
-pub const RESERVED_TAILS: [&str; 8] =
-    ["versions", "tools", "toggle", "refresh", "split", "rate", "rating", "mcp"];
+pub const RESERVED_TAILS: [&str; 9] =
+    ["versions", "tools", "toggle", "refresh", "split", "rate", "rating", "preview", "mcp"];
 
 macro_rules! name_type {
     ($(#[$doc:meta])* $name:ident) => {

@@ -18,6 +18,8 @@ pub struct IssuedToken {
     pub id: TokenId,
     /// Who presents it.
     pub subject: String,
+    /// Who vouches for the subject, where it was made by a caller of an identity provider for themselves.
+    pub subject_issuer: Option<String>,
     /// What it is for.
     pub description: String,
     /// Groups it names.
@@ -30,6 +32,8 @@ pub struct IssuedToken {
     pub resource: Option<String>,
     /// Who had it made.
     pub created_by: String,
+    /// The token it was made with, by a caller who is no administrator; it is revoked with that one.
+    pub made_with: Option<TokenId>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it ends.

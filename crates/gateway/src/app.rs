@@ -24,6 +24,7 @@ use tokio::task::JoinHandle;
 
 use crate::config::Config;
 use crate::config::search::Search;
+use crate::glue::calls::Calls;
 use crate::glue::embedders;
 use crate::glue::providers::Providers;
 use crate::glue::sealing::Sealing;
@@ -60,6 +61,8 @@ pub(crate) struct Running {
     readiness: Readiness,
     shared: Arc<proxy::Shared>,
     sessions: Arc<StoredSessions>,
+    /// Notes of calls that are not written yet, where any are made.
+    calls: Option<Arc<Calls>>,
     /// Set to true to close the listening socket and end what runs beside requests.
     stop: watch::Sender<bool>,
     accepting: JoinHandle<()>,
@@ -106,6 +109,7 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
     commands::warn_of_missing(&stdio, &registry.catalog());
     let token_file = admin_token::keep(data, &registry, &authenticator, &Issuer::new(&root)).await?;
 
+    let calls = config.audit.notes_calls.then(|| Calls::new(store.clone()));
     let sessions = StoredSessions::new(store);
     let (hinted, kept) = (registry.clone(), authenticator.clone());
     let shared = proxy::Shared::new(
@@ -113,8 +117,11 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
         authenticator,
         Seal::new(&root, "sessions"),
         Arc::new(Sessions(sessions.clone())),
-        Box::new(move |key| hinted.hint_changed(key)),
-        limiter,
+        proxy::Hooks {
+            hint: Box::new(move |key| hinted.hint_changed(key)),
+            limiter,
+            note_call: calls.clone().map(|calls| Box::new(move |ended| calls.note(ended)) as _),
+        },
         proxy_settings(config),
     );
 
@@ -142,6 +149,7 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
         authenticator: kept,
         shared: shared.clone(),
         sessions: sessions.clone(),
+        calls: calls.clone(),
         metrics,
         stdio: stdio.clone(),
         reap_every: reap_every(config.sessions.memory_idle.0),
@@ -161,6 +169,7 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
         readiness,
         shared,
         sessions,
+        calls,
         stop,
         accepting,
         data_threads,
@@ -207,6 +216,11 @@ impl Running {
         if tokio::time::timeout(FLUSH_WITHIN, self.sessions.flush()).await.is_err() {
             tracing::warn!("not all sessions could be written down");
         }
+        if let Some(calls) = &self.calls
+            && tokio::time::timeout(FLUSH_WITHIN, calls.flush()).await.is_err()
+        {
+            tracing::warn!("not all calls could be noted in the audit trail");
+        }
         self.following.abort();
         let _ = self.following.await;
         if tokio::time::timeout(self.stdio.limits().grace + END_WITHIN, self.stdio.stop()).await.is_err() {
@@ -241,6 +255,7 @@ struct Beside {
     authenticator: Arc<Authenticator>,
     shared: Arc<proxy::Shared>,
     sessions: Arc<StoredSessions>,
+    calls: Option<Arc<Calls>>,
     metrics: metrics_exporter_prometheus::PrometheusHandle,
     stdio: Arc<backend::Stdio>,
     reap_every: Duration,
@@ -264,8 +279,14 @@ impl Beside {
         let commands = commands::keep(&self.stdio, &self.registry);
         let keys = self.authenticator.keep_keys();
         let model = embedders::bring(self.search, self.data, self.fetcher, self.registry.clone());
+        let calls = async {
+            if let Some(calls) = &self.calls {
+                calls.run().await;
+            }
+        };
+        let behind = async { tokio::join!(self.sessions.run(), calls) };
         let control = self.registry.run(stopped);
-        tokio::join!(control, self.sessions.run(), metrics, reaping, commands, keys, model);
+        tokio::join!(control, behind, metrics, reaping, commands, keys, model);
     }
 }
 
@@ -294,6 +315,11 @@ fn backend_settings(config: &Config, stdio: &Arc<backend::Stdio>) -> anyhow::Res
 
 fn registry_settings(config: &Config) -> registry::Settings {
     registry::Settings {
+        audit: registry::AuditSettings {
+            keep: config.audit.keep,
+            max_entries: config.audit.max_entries,
+            max_calls: config.audit.max_calls,
+        },
         address_rule: AddressRule { allow_private: config.backends.allow_private },
         probe_every: config.health.probe_every.0,
         probe_parallel: config.health.parallel,

@@ -1,8 +1,10 @@
 //! The command line: which command does what, and how each of them ends.
 
 mod address;
+mod audit;
 mod check;
 mod client;
+mod explain;
 mod failure;
 mod key;
 mod output;
@@ -29,7 +31,7 @@ Examples:
   switchyard virtual create dev-tools --tool /github:search,alias=github_search --enable
   switchyard token issue alice --scope github-write --expires-in 30d
 
-The commands server, version, virtual and token speak to a running gateway:
+The commands server, version, virtual, token, audit and explain speak to a running gateway:
   --url or SWITCHYARD_URL says where it is (http://127.0.0.1:8080),
   --token, --token-file, SWITCHYARD_TOKEN or SWITCHYARD_TOKEN_FILE who you are (./data/admin.token).
 
@@ -82,6 +84,20 @@ enum Command {
         #[command(subcommand)]
         action: token::Action,
     },
+    /// Show or export what was done, by whom
+    Audit {
+        #[command(flatten)]
+        remote: Remote,
+        #[command(flatten)]
+        wanted: audit::Wanted,
+    },
+    /// Say what a caller sees of an endpoint, and which rule hides the rest
+    Explain {
+        #[command(flatten)]
+        remote: Remote,
+        #[command(flatten)]
+        wanted: explain::Wanted,
+    },
 }
 
 /// Runs the command the program was called with.
@@ -98,6 +114,8 @@ pub(crate) fn run() -> ExitCode {
         Command::Version { remote, action } => client::run(remote, async |speaker| action.run(speaker).await),
         Command::Virtual { remote, action } => client::run(remote, async |speaker| action.run(speaker).await),
         Command::Token { remote, action } => client::run(remote, async |speaker| action.run(speaker).await),
+        Command::Explain { remote, wanted } => client::run(remote, async |speaker| wanted.run(speaker).await),
+        Command::Audit { remote, wanted } => client::run(remote, async |speaker| wanted.run(speaker).await),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

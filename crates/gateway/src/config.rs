@@ -1,6 +1,7 @@
 //! The whole configuration: what was said in defaults, file, environment and flags, resolved once into
 //! what the program needs. Nothing else in the program reads the environment for settings.
 
+pub(crate) mod audit;
 pub(crate) mod auth;
 pub(crate) mod backends;
 pub(crate) mod health;
@@ -26,6 +27,7 @@ pub(crate) use units::Span;
 #[derive(Debug)]
 pub(crate) struct Config {
     pub(crate) server: server::Server,
+    pub(crate) audit: audit::Audit,
     pub(crate) auth: auth::Auth,
     pub(crate) backends: backends::Backends,
     pub(crate) stdio: stdio::Stdio,
@@ -48,6 +50,7 @@ pub(crate) struct Faults(pub(crate) Vec<String>);
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Said {
     server: server::Said,
+    audit: audit::Said,
     auth: auth::Said,
     backends: backends::Said,
     stdio: stdio::Said,
@@ -81,6 +84,7 @@ impl Said {
         self.log.check(&mut faults);
         let config = Config {
             server: self.server.resolve(&mut faults, &mut warnings),
+            audit: self.audit.resolve(&mut faults),
             auth: self.auth.resolve(&mut faults),
             backends: self.backends.resolve(&mut faults),
             stdio: self.stdio.resolve(environment, &mut faults, &mut warnings),

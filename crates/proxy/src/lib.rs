@@ -11,6 +11,7 @@ mod cancel;
 mod choice;
 mod consent;
 mod direct;
+pub mod ended;
 mod error;
 mod event_door;
 mod exchange;
@@ -27,6 +28,7 @@ mod lent;
 mod listening;
 mod metadata;
 mod metrics;
+mod noting;
 mod opaque;
 pub mod outbound;
 mod pace;
@@ -52,6 +54,7 @@ mod standing;
 mod subscribe;
 mod subscriptions;
 mod trail;
+mod verdict;
 mod virtual_server;
 
 use std::sync::Arc;
@@ -72,10 +75,11 @@ use routing::target::Target;
 use choice::Choice;
 use error::Error;
 use metrics::{Endpoint, Metrics};
+use noting::Noting;
 use outbound::Body;
 use plane::{Call, Front, Plane};
 use refusal::Place;
-pub use shared::{Settings, Shared};
+pub use shared::{Hooks, Settings, Shared};
 use standing::Standing;
 
 /// The data plane of one thread.
@@ -208,30 +212,54 @@ impl Proxy {
         known.id = outline.id.map(|id| body.slice(id.range()));
         known.front =
             inbound::classify(headers, &body, &outline).inspect_err(|_| known.front = Front::Modern)?;
-        admit::enter(&table, &principal, target)?;
-        pace::message(shared, &principal, target.path(), &outline)?;
         let (headers, front) = (std::mem::take(&mut parts.headers), known.front);
         let call = Call { plane, table: table.clone(), principal, headers, body, outline, front, accepts };
-        admit::operate(&call, target)?;
+        if shared.note_call.is_some() {
+            return Box::pin(self.noted(&call, target, known)).await;
+        }
+        self.run(&call, target, known).await
+    }
+
+    /// Lets the caller in and has the message answered.
+    async fn run(&self, call: &Call, target: Target<'_>, known: &mut Known) -> Result<Response<Body>, Error> {
+        admit::enter(&call.table, &call.principal, target)?;
+        pace::message(&call.plane.shared, &call.principal, target.path(), &call.outline)?;
+        admit::operate(call, target)?;
         let answered = match target {
             Target::Server(server) => {
                 let is_session =
-                    front == Front::Legacy && call.outline.method != mcp::method::Method::Initialize;
+                    call.front == Front::Legacy && call.outline.method != mcp::method::Method::Initialize;
                 let choice =
                     direct::choose_version(&call.plane, server, &call.headers, &call.principal, is_session)?;
-                direct::post(&call, known.choice.insert(choice)).await
+                direct::post(call, known.choice.insert(choice)).await
             }
-            Target::Virtual(target) => match front {
-                Front::Legacy => virtual_server::legacy(&call, target).await,
-                Front::Modern => Box::pin(virtual_server::modern(&call, target)).await,
+            Target::Virtual(target) => match call.front {
+                Front::Legacy => virtual_server::legacy(call, target).await,
+                Front::Modern => Box::pin(virtual_server::modern(call, target)).await,
             },
         };
         match answered {
             Err(error @ Error::NoConsent { .. }) => {
-                consent::or_ask(error, &call, known.host.as_ref(), &known.path)
+                consent::or_ask(error, call, known.host.as_ref(), &known.path)
             }
             answered => answered,
         }
+    }
+
+    /// The same, told of once it has ended.
+    async fn noted(
+        &self,
+        call: &Call,
+        target: Target<'_>,
+        known: &mut Known,
+    ) -> Result<Response<Body>, Error> {
+        let noting = Noting::begin(call, target);
+        let outcome = self.run(call, target, known).await;
+        let Some(mut noting) = noting else { return outcome };
+        if let Some(choice) = &known.choice {
+            noting.chosen(choice);
+        }
+        noting.answered(outcome)
     }
 
     /// An endpoint over HTTP+SSE, for clients of 2024-11-05.

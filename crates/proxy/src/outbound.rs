@@ -2,6 +2,7 @@
 
 mod decoded;
 mod events;
+mod judged;
 mod merged;
 mod passing;
 mod silence;
@@ -18,6 +19,7 @@ use mcp::sse;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use crate::ended::Outcome;
 use crate::forward::{drain, spawn_if_running};
 use crate::hold::Hold;
 use crate::lending::Lender;
@@ -25,8 +27,10 @@ use crate::relay::Relay;
 use crate::replay::Writing;
 use crate::seen::watch::Watch;
 use crate::trail::Trail;
+use crate::verdict::{Verdict, judge};
 use decoded::Decoded;
 use events::Events;
+use judged::{Judged, Tell};
 use merged::Merged;
 use passing::Passing;
 
@@ -42,6 +46,7 @@ enum Inner {
     Events(Box<Events>),
     Merged(Box<Merged>),
     Watched(Box<Watched>),
+    Judged(Box<Judged>),
 }
 
 /// A body that is looked through on its way.
@@ -160,12 +165,26 @@ impl Body {
         Self(Inner::Watched(Box::new(Watched { body: self, watch })))
     }
 
+    /// Has it judged on its way how its call ended; what is here already is judged at once.
+    pub(crate) fn judged(self, is_events: bool, tell: Tell) -> Self {
+        match &self.0 {
+            Inner::Full(whole) => {
+                tell(judge(whole.as_deref().unwrap_or_default()).unwrap_or(Outcome::Failed));
+                self
+            }
+            _ if is_events => {
+                Self(Inner::Judged(Box::new(Judged::new(self, Verdict::of_events(MAX_EVENT_BYTES), tell))))
+            }
+            _ => Self(Inner::Judged(Box::new(Judged::new(self, Verdict::of_json(), tell)))),
+        }
+    }
+
     /// Sends a last event where it is closing that ends a stream.
     pub(crate) fn farewell(mut self, event: Bytes) -> Self {
         match &mut self.0 {
             Inner::Events(events) => events.farewell = event,
             Inner::Merged(merged) => merged.farewell = event,
-            Inner::Full(_) | Inner::Passing(_) | Inner::Watched(_) => {}
+            Inner::Full(_) | Inner::Passing(_) | Inner::Watched(_) | Inner::Judged(_) => {}
         }
         self
     }
@@ -184,6 +203,7 @@ impl http_body::Body for Body {
             Inner::Events(events) => events.poll(cx),
             Inner::Merged(merged) => merged.poll(cx),
             Inner::Watched(watched) => watched.poll(cx),
+            Inner::Judged(judged) => judged.poll(cx),
         }
     }
 
@@ -191,6 +211,7 @@ impl http_body::Body for Body {
         match &self.0 {
             Inner::Full(bytes) => bytes.is_none(),
             Inner::Watched(watched) => watched.body.is_end_stream(),
+            Inner::Judged(judged) => judged.body.is_end_stream(),
             _ => false,
         }
     }
@@ -201,6 +222,7 @@ impl http_body::Body for Body {
             Inner::Passing(passing) => passing.size_hint(),
             Inner::Watched(watched) => watched.body.size_hint(),
             Inner::Events(_) | Inner::Merged(_) => SizeHint::new(),
+            Inner::Judged(judged) => judged.body.size_hint(),
         }
     }
 }

@@ -18,6 +18,7 @@ use routing::version::VersionTarget;
 use routing::{Live, Table};
 use tokio::sync::watch;
 
+use crate::ended::NoteCall;
 use crate::event_door::Doors;
 use crate::flights::Flights;
 use crate::opaque::Opaque;
@@ -55,8 +56,15 @@ pub struct Settings {
     pub sessions: sessions::Settings,
 }
 
-/// Says whether a caller comes too often; absent where nothing is limited.
-pub type MaybeLimiter = Option<Arc<Limiter>>;
+/// What the program plugs in.
+pub struct Hooks {
+    /// Told when a backend's list changed.
+    pub hint: Hint,
+    /// Says whether a caller comes too often; absent where nothing is limited.
+    pub limiter: Option<Arc<Limiter>>,
+    /// Told of calls that have ended; absent where nobody wants to know.
+    pub note_call: Option<NoteCall>,
+}
 
 /// What all data threads share.
 pub struct Shared {
@@ -70,7 +78,8 @@ pub struct Shared {
     pub(crate) seats: Seats,
     pub(crate) seen: Seen,
     pub(crate) doors: Doors,
-    pub(crate) limiter: MaybeLimiter,
+    pub(crate) limiter: Option<Arc<Limiter>>,
+    pub(crate) note_call: Option<NoteCall>,
     pub(crate) settings: Settings,
     pub(crate) hint: Hint,
     closing: watch::Sender<bool>,
@@ -85,10 +94,10 @@ impl Shared {
         authenticator: Arc<Authenticator>,
         seal: Seal,
         store: Arc<dyn SessionStore>,
-        hint: Hint,
-        limiter: MaybeLimiter,
+        hooks: Hooks,
         settings: Settings,
     ) -> Arc<Self> {
+        let Hooks { hint, limiter, note_call } = hooks;
         let shared = Arc::new(Self {
             live: live.clone(),
             authenticator,
@@ -101,6 +110,7 @@ impl Shared {
             seen: Seen::default(),
             doors: Doors::default(),
             limiter,
+            note_call,
             settings,
             hint,
             closing: watch::Sender::new(false),

@@ -28,7 +28,7 @@ use crate::forward::Errand;
 use crate::opaque::VirtualSession;
 use crate::plane::{Call, Front, Plane};
 use crate::sessions::{self, Pending, SessionStore};
-use crate::shared::{Settings, Shared};
+use crate::shared::{Hooks, Settings, Shared};
 
 /// A second tier that is a map.
 #[derive(Clone, Default)]
@@ -117,7 +117,8 @@ pub(crate) fn plane_with(catalog: &Catalog, store: Memory, settings: Settings) -
     let root = RootKey::from_hex(&"5e".repeat(32)).unwrap();
     let live = Arc::new(Live::new(table(catalog)));
     let authenticator = Arc::new(Authenticator::new(&root));
-    let shared = Shared::new(live, authenticator, seal(), Arc::new(store), Box::new(|_| {}), None, settings);
+    let hooks = Hooks { hint: Box::new(|_| {}), limiter: None, note_call: None };
+    let shared = Shared::new(live, authenticator, seal(), Arc::new(store), hooks, settings);
     Plane { shared, backends: backends() }
 }
 

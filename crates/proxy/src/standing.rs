@@ -13,7 +13,9 @@ use mcp::method::Method;
 use routing::Table;
 use routing::target::Target;
 
+use crate::choice::Choice;
 use crate::error::Error;
+use crate::noting::Noting;
 use crate::outbound::Body;
 use crate::plane::{Call, Front, Plane};
 use crate::refusal::{self, Place};
@@ -59,7 +61,6 @@ impl Standing {
             return Err(Error::InvalidRequest("a message of revision 2026-07-28 is posted by itself".into()));
         }
         let Self { plane, principal, headers, accepts, table, .. } = self;
-        pace::message(&plane.shared, principal, &self.path, &outline)?;
         let call = Call {
             plane: plane.clone(),
             table: table.clone(),
@@ -71,18 +72,36 @@ impl Standing {
             accepts: *accepts,
         };
         let target = self.target()?;
-        admit::operate(&call, target)?;
+        let noting = Noting::begin(&call, target);
+        let mut choice = None;
+        let outcome = self.ask(&call, target, &mut choice).await;
+        let Some(mut noting) = noting else { return outcome };
+        if let Some(choice) = &choice {
+            noting.chosen(choice);
+        }
+        noting.answered(outcome)
+    }
+
+    async fn ask(
+        &self,
+        call: &Call,
+        target: Target<'_>,
+        choice: &mut Option<Choice>,
+    ) -> Result<Response<Body>, Error> {
+        pace::message(&call.plane.shared, &call.principal, &self.path, &call.outline)?;
+        admit::operate(call, target)?;
         let answered = match target {
             Target::Server(server) => {
                 let is_session = call.outline.method != Method::Initialize;
-                let mut choice = direct::choose_version(plane, server, headers, principal, is_session)?;
-                direct::post(&call, &mut choice).await
+                let Call { plane, headers, principal, .. } = call;
+                let chosen = direct::choose_version(plane, server, headers, principal, is_session)?;
+                direct::post(call, choice.insert(chosen)).await
             }
-            Target::Virtual(target) => virtual_server::legacy(&call, target).await,
+            Target::Virtual(target) => virtual_server::legacy(call, target).await,
         };
         match answered {
             Err(error @ Error::NoConsent { .. }) => {
-                consent::or_ask(error, &call, self.host.as_ref(), &self.path)
+                consent::or_ask(error, call, self.host.as_ref(), &self.path)
             }
             answered => answered,
         }

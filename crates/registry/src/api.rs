@@ -17,6 +17,7 @@ mod groups;
 mod health;
 mod permitted;
 mod place;
+mod preview;
 mod ratings;
 mod search;
 mod servers;

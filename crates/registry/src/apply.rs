@@ -7,9 +7,9 @@ use catalog::error::Refusal;
 use store::audit::Outcome;
 use store::change::Change;
 
-use crate::Registry;
 use crate::trail::Trail;
 use crate::turns::Turn;
+use crate::{Registry, facts};
 
 /// Why a change was not made. Nothing was changed then.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +74,9 @@ impl Registry {
             let (mut change, outcome) = edit(catalog)?;
             if !change.edits.is_empty() {
                 change.entry = trail.entry(Outcome::Ok, &change.edits);
+                if let Some(entry) = &mut change.entry {
+                    entry.data = facts::of(catalog, &change.edits);
+                }
             }
             Ok((change, outcome))
         })

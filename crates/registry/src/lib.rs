@@ -6,6 +6,7 @@
 mod api;
 mod apply;
 mod diff;
+mod facts;
 mod health;
 mod indexing;
 mod inventory;
@@ -20,6 +21,7 @@ mod trail;
 mod turns;
 mod unfit;
 mod unread;
+mod uses;
 mod vault;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -53,6 +55,8 @@ pub struct Registry {
     reads: inventory::Reads,
     hints: inventory::Hints,
     board: health::Board,
+    /// When tokens were last presented.
+    uses: uses::Uses,
 }
 
 /// What the control plane works with.
@@ -75,9 +79,29 @@ pub struct Parts {
     pub settings: Settings,
 }
 
+/// How much of the audit trail is kept.
+#[derive(Clone, Debug)]
+pub struct AuditSettings {
+    /// How long an entry is kept.
+    pub keep: Duration,
+    /// Most entries of what was done here.
+    pub max_entries: u64,
+    /// Most entries of calls of MCP.
+    pub max_calls: u64,
+}
+
+impl Default for AuditSettings {
+    fn default() -> Self {
+        // A hundred thousand deeds take some hundred megabytes at the worst, a tenth of that as a rule.
+        Self { keep: Duration::from_secs(90 * 24 * 3600), max_entries: 100_000, max_calls: 200_000 }
+    }
+}
+
 /// What an operator may set.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// How much of the audit trail is kept.
+    pub audit: AuditSettings,
     /// Which addresses backend URLs may name.
     pub address_rule: AddressRule,
     /// Time between two probes of an active version; spread by a tenth.
@@ -97,6 +121,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            audit: AuditSettings::default(),
             address_rule: AddressRule { allow_private: true },
             probe_every: Duration::from_secs(60),
             probe_parallel: 16,
@@ -123,6 +148,7 @@ impl Registry {
             reads: inventory::Reads::default(),
             hints: inventory::Hints::default(),
             board: health::Board::default(),
+            uses: uses::Uses::default(),
         });
         if let Some(tokens) = &registry.parts.backends.settings().tokens {
             tokens.set_vault(Arc::new(vault::Keeper::new(&registry)));

@@ -11,10 +11,6 @@ use crate::Registry;
 
 /// How often expired sessions and tokens are swept out.
 const SWEEP_EVERY: Duration = Duration::from_secs(300);
-/// How long an entry of the audit trail is kept, in seconds: ninety days.
-const AUDIT_SECONDS: i64 = 90 * 24 * 3600;
-/// Most entries of the audit trail; some twenty megabytes.
-const AUDIT_ENTRIES: u64 = 100_000;
 /// Most of these that tell of refused writes, which anybody with a token can bring about.
 const AUDIT_REFUSED: u64 = 10_000;
 /// How long the record of an expired token can still be seen, in seconds.
@@ -33,7 +29,9 @@ impl Registry {
             () = self.follow_hints() => {}
             () = self.probe_on_clock() => {}
             () = self.sweep_on_clock() => {}
+            () = self.keep_uses_on_clock() => {}
         }
+        self.keep_uses().await;
     }
 
     async fn sweep_on_clock(self: &Arc<Self>) {
@@ -45,8 +43,11 @@ impl Registry {
             if let Err(error) = self.parts.store.sweep(now).await {
                 tracing::warn!(%error, "expired sessions could not be swept");
             }
-            let (since, most) = (now.plus_seconds(-AUDIT_SECONDS), AUDIT_ENTRIES);
-            let keep = Retention { since, most, most_refused: AUDIT_REFUSED };
+            let kept = &self.parts.settings.audit;
+            let since =
+                Timestamp(now.0.saturating_sub(i64::try_from(kept.keep.as_millis()).unwrap_or(i64::MAX)));
+            let (most, most_calls) = (kept.max_entries, kept.max_calls);
+            let keep = Retention { since, most, most_calls, most_refused: AUDIT_REFUSED.min(most) };
             if let Err(error) = self.parts.store.sweep_audit(keep).await {
                 tracing::warn!(%error, "old entries of the audit trail could not be swept");
             }

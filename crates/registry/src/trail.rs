@@ -56,6 +56,7 @@ impl Trail {
                 object: object.map(|object| short(&object).to_owned()),
                 outcome,
                 detail: short(&notes.detail).to_owned(),
+                data: None,
                 source: notes.source,
             })
         })

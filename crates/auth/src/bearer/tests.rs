@@ -29,7 +29,9 @@ fn token() -> IssuedToken {
         scopes: ["github-read", "github-write"].map(|s| Scope::parse("", s).unwrap()).to_vec(),
         is_admin: false,
         resource: Some("/virtual/dev-tools".into()),
+        subject_issuer: None,
         created_by: "admin".into(),
+        made_with: None,
         created_at: NOW,
         expires_at: NOW.plus_seconds(60),
         revoked_at: None,
@@ -222,4 +224,27 @@ proptest! {
     fn no_text_makes_it_panic(text: String) {
         prop_assert!(Authenticator::new(&root()).authenticate(&text, NOW).is_err());
     }
+}
+
+#[test]
+fn the_last_use_of_our_tokens_is_remembered() {
+    let (issuer, authenticator) = (Issuer::new(&root()), Authenticator::new(&root()));
+    assert!(authenticator.last_uses().is_empty());
+    let record = token();
+    let text = issuer.sign(&record);
+    for seconds in [0, 30] {
+        authenticator.authenticate(&text, NOW.plus_seconds(seconds)).unwrap();
+    }
+    assert_eq!(authenticator.last_uses(), [(record.id.clone(), NOW.plus_seconds(30))]);
+    // Within a second it is the same use.
+    authenticator.authenticate(&text, Timestamp(NOW.plus_seconds(30).0 + 999)).unwrap();
+    assert_eq!(authenticator.last_uses(), [(record.id, NOW.plus_seconds(30))]);
+}
+
+#[test]
+fn who_vouches_for_the_subject_is_read_back() {
+    let (issuer, authenticator) = (Issuer::new(&root()), Authenticator::new(&root()));
+    let record = IssuedToken { subject_issuer: Some("https://idp.example".into()), ..token() };
+    let principal = authenticator.authenticate(&issuer.sign(&record), NOW).unwrap();
+    assert_eq!((&*principal.issuer, &principal.token), ("https://idp.example", &Some(record.id)));
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use catalog::access::{Principal, Scope};
+use catalog::access::{LastUse, Principal, Scope};
 use catalog::time::Timestamp;
 use serde_json::Value;
 
@@ -43,6 +43,7 @@ pub(super) fn principal(
         resource: None,
         audiences: audiences(claims, settings)?,
         expires_at: Some(expires_at),
+        last_use: LastUse::default(),
     })
 }
 

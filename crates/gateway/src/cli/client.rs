@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use backend::{Backends, Outgoing};
+use backend::{Backends, Outgoing, Reply};
 use catalog::endpoint::{AddressRule, Endpoint, Secret};
 use clap::Args;
 use http::{HeaderMap, HeaderValue, Method, header};
+use http_body_util::BodyExt;
 use serde_json::Value;
 use url::Url;
 
 use super::failure::Failure;
-use super::output::{Output, unexpected};
+use super::output::{self, Output, unexpected};
 use super::visible::visible;
 use crate::small_file;
 
@@ -131,12 +132,38 @@ impl Speaker {
         }
     }
 
+    /// Copies an answer to standard output as it comes.
+    pub(super) async fn copy(&self, path: &str) -> Result<(), Failure> {
+        let response = self.send(Method::GET, path, None).await?;
+        if !response.status().is_success() {
+            return document(response.status(), self.whole(response).await?).map(drop);
+        }
+        let mut reply = response.into_body();
+        while let Some(frame) = reply.frame().await {
+            let frame = frame.map_err(|error| self.unreachable(&error))?;
+            if let Ok(data) = frame.into_data() {
+                output::copy(&data)?;
+            }
+        }
+        Ok(())
+    }
+
     async fn exchange(
         &self,
         method: Method,
         path: &str,
         body: Option<&Value>,
     ) -> Result<(http::StatusCode, Value), Failure> {
+        let response = self.send(method, path, body).await?;
+        Ok((response.status(), self.whole(response).await?))
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<http::Response<Reply>, Failure> {
         let url = self.address(path)?;
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
@@ -152,23 +179,28 @@ impl Speaker {
         }
         let endpoint = Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None };
         let outgoing = Outgoing { method, headers, body: body.unwrap_or_default().into() };
-        let unreachable = |error: backend::Error| {
-            let hint = "is the gateway running there (switchyard serve)?";
-            Failure::unavailable(format!("cannot reach {}: {}; {hint}", self.base, error.reason()))
-        };
-        let response = self.backends.send(&endpoint, outgoing).await.map_err(unreachable)?;
+        self.backends.send(&endpoint, outgoing).await.map_err(|error| self.unreachable(&error))
+    }
+
+    /// Reads an answer to its end; `null` where there is nothing in it, or a refusal that is no JSON.
+    async fn whole(&self, response: http::Response<Reply>) -> Result<Value, Failure> {
         let (head, reply) = response.into_parts();
-        let bytes = reply.collect(MAX_ANSWER_BYTES).await.map_err(unreachable)?;
+        let bytes = reply.collect(MAX_ANSWER_BYTES).await.map_err(|error| self.unreachable(&error))?;
         if bytes.is_empty() {
-            return Ok((head.status, Value::Null));
+            return Ok(Value::Null);
         }
         match serde_json::from_slice(&bytes) {
-            Ok(answer) => Ok((head.status, answer)),
-            Err(_) if !head.status.is_success() => Ok((head.status, Value::Null)),
+            Ok(answer) => Ok(answer),
+            Err(_) if !head.status.is_success() => Ok(Value::Null),
             Err(_) => {
                 Err(Failure::refused(format!("{} answered no JSON; is it a switchyard gateway?", self.base)))
             }
         }
+    }
+
+    fn unreachable(&self, error: &backend::Error) -> Failure {
+        let hint = "is the gateway running there (switchyard serve)?";
+        Failure::unavailable(format!("cannot reach {}: {}; {hint}", self.base, error.reason()))
     }
 
     fn address(&self, path: &str) -> Result<Url, Failure> {

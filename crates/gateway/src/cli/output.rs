@@ -99,6 +99,19 @@ pub(super) fn line(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Copies bytes to standard output. Nobody may be reading any more, which is no fault.
+///
+/// **Errors:** that they could not be written.
+pub(super) fn copy(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::refused(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Says whether what is printed goes nowhere: to the null device, which the program also has where it was
 /// started with its standard output closed.
 pub(super) fn leads_nowhere() -> bool {

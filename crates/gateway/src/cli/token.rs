@@ -24,8 +24,8 @@ pub(super) enum Action {
     /// Issue a token and print it, this once
     #[command(after_help = EXAMPLES)]
     Issue {
-        /// Who will present it
-        subject: String,
+        /// Who will present it; yourself where absent
+        subject: Option<String>,
         /// A group it names (may be repeated)
         #[arg(long)]
         group: Vec<String>,
@@ -76,7 +76,7 @@ impl Action {
                     return Err(Failure::refused(format!("standard output would lose the token: {hint}")));
                 }
                 let mut body = Map::new();
-                body.insert("subject".into(), subject.into());
+                insert(&mut body, "subject", subject);
                 insert(&mut body, "groups", (!group.is_empty()).then_some(group));
                 insert(&mut body, "scopes", (!scope.is_empty()).then_some(scope));
                 insert(&mut body, "expires_in", expires_in);
@@ -103,6 +103,7 @@ impl Action {
                     ("SCOPES", "scopes"),
                     ("RESOURCE", "resource"),
                     ("EXPIRES", "expires_at"),
+                    ("LAST USED", "last_used_at"),
                     ("REVOKED", "revoked_at"),
                 ];
                 speaker.output.table(&list, "tokens", &columns)?;

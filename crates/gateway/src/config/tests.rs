@@ -105,7 +105,7 @@ fn unknown_keys_are_named_with_their_neighbour() {
         ("listen = \"127.0.0.1:1\"", "did you mean server.listen?"),
         ("[backends]\nstrict = true", "did you mean versions.strict?"),
         ("server = 5", "write [server]"),
-        ("[zebra]\na = 1", "the sections are auth, backends"),
+        ("[zebra]\na = 1", "the sections are audit, auth, backends"),
     ];
     for (toml, expected) in cases {
         let said = load(toml, &[], &[]).expect_err(toml);

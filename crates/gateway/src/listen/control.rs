@@ -100,14 +100,14 @@ where
 }
 
 /// Has browsers do nothing with an answer but show it, where it does not allow more by itself: no page frames it, it
-/// loads nothing, nobody guesses what it is, and no link tells where one came from.
+/// loads nothing, nobody guesses what it is, and no link to elsewhere tells where one came from.
 fn guarded(mut response: Response<axum::body::Body>) -> Response<axum::body::Body> {
     let headers = response.headers_mut();
     for (name, value) in [
         (CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (X_FRAME_OPTIONS, "DENY"),
-        (REFERRER_POLICY, "no-referrer"),
+        (REFERRER_POLICY, "same-origin"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ] {

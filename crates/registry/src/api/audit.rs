@@ -1,6 +1,7 @@
 //! The audit trail: what is noted of each write, and the list of it for administrators.
 
 mod actions;
+mod export;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use catalog::time::Timestamp;
 use http::StatusCode;
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use store::audit::{Kept, Outcome, Query};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -28,7 +30,7 @@ use crate::trail::Trail;
 
 /// Makes the routes of this file.
 pub(crate) fn routes() -> OpenApiRouter<Arc<Registry>> {
-    OpenApiRouter::new().routes(routes!(list_audit))
+    OpenApiRouter::new().routes(routes!(list_audit)).merge(export::routes())
 }
 
 /// One entry.
@@ -47,11 +49,15 @@ struct Document {
     /// What it was done to: a path, a slug, a name or an id. Absent where a refused request did not name it.
     #[schema(examples("/context7"))]
     object: Option<String>,
-    /// `ok`, or `refused` where the caller is no administrator.
+    /// `ok`, `refused` where the caller may not do it or not now, or `error` for calls that failed.
     outcome: &'static str,
     /// More of it, in a few words.
     #[schema(examples("v1.5.0 -> v2.0.0"))]
     detail: String,
+    /// Of a change `before` and `after`, with the members that differ; of a call how long it took and what answered it.
+    #[schema(value_type = Option<Object>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<Box<RawValue>>,
     /// The address it came from, where that is known.
     source: Option<String>,
 }
@@ -82,13 +88,33 @@ struct Filter {
     action: Option<String>,
     /// Only what was done to this path, slug, name or id.
     object: Option<String>,
+    /// Only what ended so: `ok`, `refused` or `error`.
+    outcome: Option<String>,
     /// Only what was done then or later, for example `2026-11-30T00:00:00Z`.
     since: Option<String>,
+    /// Only what was done before.
+    until: Option<String>,
+}
+
+impl Filter {
+    /// Reads it into what the store is asked.
+    fn read(self, limit: usize, offset: usize) -> Result<Query, Problem> {
+        let Self { actor, action, object, outcome, since, until } = self;
+        let word = |text: String| {
+            let reason = || format!("{text:?} is none of ok, refused, error");
+            Outcome::parse(&text).ok_or_else(|| Problem::bad_field("outcome", reason()))
+        };
+        let outcome = outcome.map(word).transpose()?;
+        let since = since.map(|text| moment("since", &text)).transpose()?;
+        let until = until.map(|text| moment("until", &text)).transpose()?;
+        Ok(Query { actor, action, object, outcome, since, until, below: None, limit, offset })
+    }
 }
 
 /// Lists what was done
 ///
-/// Every write that was accepted, and every one that was refused because the caller is no administrator.
+/// Every write that was accepted, and every one that was refused because the caller may not make it; calls of MCP
+/// where the configuration says so.
 #[utoipa::path(get, path = "/api/audit", tag = "audit",
     params(Filter, ("limit" = Option<usize>, Query, description = "Most entries, 1 to 1000; 100 by default"),
         ("offset" = Option<usize>, Query, description = "Entries to skip")),
@@ -103,23 +129,22 @@ async fn list_audit(
     paging: Paging,
     Params(filter): Params<Filter>,
 ) -> Result<Json<Page>, Problem> {
-    let Filter { actor, action, object, since } = filter;
-    let since = since.map(|text| moment(&text)).transpose()?;
     let Paging { limit, offset } = paging;
-    let found = registry.parts.store.audit(Query { actor, action, object, since, limit, offset }).await;
-    let found = found.map_err(|error| {
-        tracing::error!(%error, "the audit trail cannot be read");
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the audit trail cannot be read now; try again later")
-    })?;
+    let found = registry.parts.store.audit(filter.read(limit, offset)?).await.map_err(unreadable)?;
     let entries: Vec<Document> = found.entries.into_iter().map(Document::of).collect();
     let shown = offset.saturating_add(entries.len()) as u64;
     let has_next = !entries.is_empty() && shown < found.total;
     Ok(Json(Page { entries, total_count: found.total, limit, offset, has_next }))
 }
 
-fn moment(text: &str) -> Result<Timestamp, Problem> {
+fn unreadable(error: store::Error) -> Problem {
+    tracing::error!(%error, "the audit trail cannot be read");
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the audit trail cannot be read now; try again later")
+}
+
+fn moment(field: &str, text: &str) -> Result<Timestamp, Problem> {
     let reason = || format!("{text:?} is no point in time like 2026-11-30T00:00:00Z");
-    let at: jiff::Timestamp = text.trim().parse().map_err(|_| Problem::bad_field("since", reason()))?;
+    let at: jiff::Timestamp = text.trim().parse().map_err(|_| Problem::bad_field(field, reason()))?;
     Ok(Timestamp(at.as_millisecond()))
 }
 
@@ -134,6 +159,7 @@ impl Document {
             object: entry.object,
             outcome: entry.outcome.as_str(),
             detail: entry.detail,
+            data: entry.data.and_then(|data| RawValue::from_string(data.into()).ok()),
             source: entry.source.map(|source| source.to_string()),
         }
     }
@@ -159,7 +185,7 @@ pub(super) async fn follow(State(registry): State<Arc<Registry>>, request: Reque
         _ => return response,
     };
     if let Some(entry) = trail.entry(outcome, &[])
-        && let Err(error) = registry.parts.store.append_audit(entry).await
+        && let Err(error) = registry.parts.store.append_audit(vec![entry]).await
     {
         tracing::error!(%error, action, "an entry of the audit trail could not be kept");
     }

@@ -1,5 +1,6 @@
 //! Servers: register, list, show, edit, enable, delete.
 
+mod preview;
 mod register;
 
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Registry>> {
         .routes(routes!(list))
         .routes(routes!(show, edit, remove))
         .routes(routes!(toggle))
+        .routes(routes!(preview::preview))
 }
 
 /// Which servers a list shows.

@@ -1,4 +1,6 @@
-//! Tokens of our own: issued by an administrator, shown once, revoked at once.
+//! Tokens of our own: issued to anybody by an administrator and to themselves by others, shown once, revoked at once.
+
+mod own;
 
 use std::sync::Arc;
 
@@ -23,7 +25,7 @@ use utoipa_axum::routes;
 
 use super::document::rfc3339;
 use super::error::Problem;
-use super::extract::{Admin, JsonBody, Paging, Params, part};
+use super::extract::{Caller, JsonBody, Paging, Params, part};
 use super::groups::{MAX_LISTED, read_names, read_scopes};
 use crate::Registry;
 
@@ -42,7 +44,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Registry>> {
 #[schema(as = TokenBody)]
 #[schema(example = json!({"subject": "alice", "groups": ["developers"], "expires_in": 86400}))]
 struct Body {
-    /// Who will present it. Required.
+    /// Who will present it. Required of an administrator; others make tokens for themselves alone.
     subject: Option<String>,
     /// Another word for `subject`.
     username: Option<String>,
@@ -57,7 +59,8 @@ struct Body {
     /// Scopes it carries itself.
     #[serde(default)]
     scopes: Vec<String>,
-    /// Its life in seconds; thirty days where absent, ten years at most.
+    /// Its life in seconds; thirty days where absent, ten years at most, and not beyond that of the token it is made
+    /// with, unless that is an administrator's.
     #[serde(alias = "expires_in_seconds")]
     expires_in: Option<i64>,
     /// Path of the one endpoint it is good for, for example `/virtual/dev-tools`; any where absent.
@@ -85,8 +88,16 @@ struct Document {
     admin: bool,
     /// The one endpoint it is good for.
     resource: Option<String>,
+    /// Who vouches for the subject, where it is a caller of an identity provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject_issuer: Option<String>,
     /// Who had it made.
     created_by: String,
+    /// Id of the token it was made with, by a caller who is no administrator; it is revoked with that one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    made_with: Option<String>,
+    /// When it was last presented, late by a minute at most.
+    last_used_at: Option<String>,
     /// When it was made.
     created_at: String,
     /// When it ends.
@@ -155,21 +166,33 @@ impl FromRequestParts<Arc<Registry>> for At {
 
 /// Issues a token
 ///
-/// The answer shows it once; it is kept nowhere.
+/// The answer shows it once; it is kept nowhere. An administrator may issue any token. Others may issue tokens for
+/// themselves: with groups they are in and scopes they hold, and no longer good than the token they call with.
 #[utoipa::path(post, path = "/api/tokens", tag = "tokens", request_body = Body,
-    responses((status = 201, description = "It is issued", body = Issued)))]
+    responses((status = 201, description = "It is issued", body = Issued),
+        (status = 403, description = "It would allow more than the caller may", body = super::error::ProblemDocument,
+            content_type = "application/problem+json")))]
 async fn issue_token(
     State(registry): State<Arc<Registry>>,
-    Admin(caller): Admin,
-    JsonBody(body): JsonBody<Body>,
+    caller: Caller,
+    JsonBody(mut body): JsonBody<Body>,
 ) -> Result<Response, Problem> {
-    let now = Timestamp::now();
-    let record = body.read(&caller.principal.subject, now)?;
+    let (now, is_admin) = (Timestamp::now(), caller.principal.is_admin);
+    if !is_admin {
+        own::narrow(&mut body, &caller, now)?;
+    }
+    let mut record = body.read(&caller.principal.subject, now)?;
+    if !is_admin {
+        own::check(&mut record, &caller)?;
+    }
     let token = registry.parts.issuer.sign(&record);
     check_length(&record, &token)?;
     let kind = if record.is_admin { ", administrator" } else { "" };
     caller.trail.detail(format!("for {}{kind}", record.subject));
     let issued = registry.apply_for(&caller.trail, |catalog| {
+        if !is_admin {
+            own::count(catalog, &caller.principal, now)?;
+        }
         let warnings = warnings(catalog, &record);
         Ok((Change::new(vec![Edit::PutToken(Arc::new(record.clone()))]), warnings))
     });
@@ -178,7 +201,7 @@ async fn issue_token(
         token,
         token_type: "Bearer",
         expires_in: record.expires_at.as_seconds() - now.as_seconds(),
-        document: Document::of(&record, now),
+        document: Document::of(&record, None, now),
         warnings,
     };
     tracing::info!(token.id = %record.id, token.subject = record.subject, by = record.created_by, "token issued");
@@ -186,13 +209,15 @@ async fn issue_token(
 }
 
 /// Lists tokens
+///
+/// All of them for an administrator, those that stand for the caller for others.
 #[utoipa::path(get, path = "/api/tokens", tag = "tokens",
     params(Filter, ("limit" = Option<usize>, Query, description = "Most entries, 1 to 1000; 100 by default"),
         ("offset" = Option<usize>, Query, description = "Entries to skip")),
     responses((status = 200, description = "A page of them, newest first", body = Page)))]
 async fn list_tokens(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    caller: Caller,
     paging: Paging,
     Params(filter): Params<Filter>,
 ) -> Json<Page> {
@@ -200,11 +225,14 @@ async fn list_tokens(
     let wanted = |token: &&Arc<IssuedToken>| {
         (filter.include_revoked || token.is_live(now))
             && filter.subject.as_ref().is_none_or(|subject| token.subject == *subject)
+            && own::may_see(token, &caller)
     };
     let mut all: Vec<_> = catalog.tokens.values().filter(wanted).collect();
     all.sort_by_key(|token| std::cmp::Reverse(token.created_at));
     let (page, total_count, has_next) = paging.cut(all);
-    let tokens = page.into_iter().map(|token| Document::of(token, now)).collect();
+    let uses = registry.last_uses(page.iter().map(|token| &token.id), now).await;
+    let tokens =
+        page.into_iter().map(|token| Document::of(token, uses.get(&token.id).copied(), now)).collect();
     Json(Page { tokens, total_count, limit: paging.limit, offset: paging.offset, has_next })
 }
 
@@ -214,30 +242,38 @@ async fn list_tokens(
     responses((status = 200, description = "It", body = Document)))]
 async fn show_token(
     State(registry): State<Arc<Registry>>,
-    _: Admin,
+    caller: Caller,
     At(id): At,
 ) -> Result<Json<Document>, Problem> {
-    Ok(Json(Document::of(require(&registry.catalog(), &id)?, Timestamp::now())))
+    let (catalog, now) = (registry.catalog(), Timestamp::now());
+    let token = require(&catalog, &id, &caller)?;
+    let uses = registry.last_uses([&token.id].into_iter(), now).await;
+    Ok(Json(Document::of(token, uses.get(&token.id).copied(), now)))
 }
 
 /// Revokes a token
 ///
-/// The next request with it is refused. Revoking it again changes nothing.
+/// The next request with it is refused. Tokens that somebody who is no administrator made with it are revoked with it.
+/// Revoking it again changes nothing.
 #[utoipa::path(delete, path = "/api/tokens/{id}", tag = "tokens",
     params(("id" = String, Path, description = "Its id")),
     responses((status = 204, description = "It is revoked")))]
 async fn revoke_token(
     State(registry): State<Arc<Registry>>,
-    Admin(caller): Admin,
+    caller: Caller,
     At(id): At,
 ) -> Result<StatusCode, Problem> {
     let revoked = registry.apply_for(&caller.trail, |catalog| {
-        let token = require(catalog, &id)?;
-        if token.revoked_at.is_some() {
-            return Ok((Change::new(Vec::new()), ()));
+        let token = require(catalog, &id, &caller)?;
+        let ended: Vec<_> = own::with_those_made_with(catalog, token);
+        let now = Timestamp::now();
+        let revoke = |token: &Arc<IssuedToken>| {
+            Edit::PutToken(Arc::new(IssuedToken { revoked_at: Some(now), ..IssuedToken::clone(token) }))
+        };
+        if ended.len() > 1 {
+            caller.trail.detail(format!("and {} made with it", ended.len() - 1));
         }
-        let revoked = IssuedToken { revoked_at: Some(Timestamp::now()), ..IssuedToken::clone(token) };
-        Ok((Change::new(vec![Edit::PutToken(Arc::new(revoked))]), ()))
+        Ok((Change::new(ended.into_iter().map(revoke).collect()), ()))
     });
     revoked.await?;
     tracing::info!(token.id = id, by = &*caller.principal.subject, "token revoked");
@@ -272,12 +308,14 @@ impl Body {
         Ok(IssuedToken {
             id: Issuer::new_id(),
             subject,
+            subject_issuer: None,
             description: self.description,
             groups,
             scopes,
             is_admin: self.admin,
             resource,
             created_by: created_by.to_owned(),
+            made_with: None,
             created_at: now,
             expires_at: now.plus_seconds(life),
             revoked_at: None,
@@ -325,13 +363,13 @@ fn warnings(catalog: &Catalog, token: &IssuedToken) -> Vec<String> {
     warnings
 }
 
-fn require<'a>(catalog: &'a Catalog, id: &str) -> Result<&'a Arc<IssuedToken>, Refusal> {
+fn require<'a>(catalog: &'a Catalog, id: &str, caller: &Caller) -> Result<&'a Arc<IssuedToken>, Refusal> {
     let no_such = || Refusal::NoSuch { kind: "token", name: id.into(), known: Vec::new() };
-    catalog.tokens.get(id).ok_or_else(no_such)
+    catalog.tokens.get(id).filter(|token| own::may_see(token, caller)).ok_or_else(no_such)
 }
 
 impl Document {
-    fn of(token: &IssuedToken, now: Timestamp) -> Self {
+    fn of(token: &IssuedToken, last_used_at: Option<Timestamp>, now: Timestamp) -> Self {
         Self {
             id: token.id.to_string(),
             subject: token.subject.clone(),
@@ -340,7 +378,10 @@ impl Document {
             scopes: token.scopes.iter().map(ToString::to_string).collect(),
             admin: token.is_admin,
             resource: token.resource.clone(),
+            subject_issuer: token.subject_issuer.clone(),
             created_by: token.created_by.clone(),
+            made_with: token.made_with.as_deref().map(Into::into),
+            last_used_at: last_used_at.map(rfc3339),
             created_at: rfc3339(token.created_at),
             expires_at: rfc3339(token.expires_at),
             revoked_at: token.revoked_at.map(rfc3339),

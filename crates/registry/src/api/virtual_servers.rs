@@ -29,12 +29,12 @@ use utoipa_axum::routes;
 
 use super::error::Problem;
 use super::extract::{Admin, Caller, IfMatch, JsonBody, Paging, Params, part};
+use super::preview::{For, Preview};
 use super::tagged::Tagged;
 use crate::Registry;
 use crate::trail::Trail;
 use body::Body;
 use document::{Document, Page};
-use preview::Preview;
 use resolved::Tools;
 
 /// Makes the routes of this file.
@@ -71,18 +71,6 @@ struct Toggle {
     /// On or off.
     #[serde(alias = "is_enabled")]
     enabled: bool,
-}
-
-/// For whom a preview is made.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-struct For {
-    /// The caller to stand in for; oneself where absent.
-    r#as: Option<String>,
-    /// Groups of that caller, with commas between.
-    groups: Option<String>,
-    /// Scopes that caller's token carries, with commas between.
-    scopes: Option<String>,
 }
 
 /// The virtual server that the path of the request names.
@@ -273,7 +261,7 @@ async fn virtual_server_tools(
 /// Shows what a caller would see
 ///
 /// Stands in for the subject `as` with the given groups and scopes, else with those of the newest live token
-/// issued to it. Says whether they may enter, which tools they see, and which scopes they lack. Only an
+/// issued to it. Says whether they may enter, which tools they see, and which rules hide the others. Only an
 /// administrator may stand in for others.
 #[utoipa::path(get, path = "/api/virtual-servers/{slug}/preview", tag = "virtual servers",
     params(("slug" = String, Path, description = "`dev-tools` of `/virtual/dev-tools`"), For),
@@ -286,22 +274,8 @@ async fn preview_virtual_server(
 ) -> Result<Json<Preview>, Problem> {
     let catalog = registry.catalog();
     let server = require(&catalog, &slug)?;
-    let is_other = wanted.r#as.as_deref().is_some_and(|subject| subject != &*caller.principal.subject)
-        || wanted.groups.is_some()
-        || wanted.scopes.is_some();
-    if is_other && !caller.principal.is_admin {
-        let detail = format!("{} may only preview as themselves", caller.principal.subject);
-        return Err(Problem::new(StatusCode::FORBIDDEN, detail));
-    }
-    let (groups, scopes) = (wanted.groups.as_deref(), wanted.scopes.as_deref());
-    let viewer = match &wanted.r#as {
-        None if !is_other => preview::Viewer::caller(&caller.principal),
-        subject => {
-            let subject = subject.as_deref().unwrap_or(&caller.principal.subject);
-            preview::Viewer::subject(&catalog, subject, groups, scopes, Timestamp::now())?
-        }
-    };
-    Ok(Json(Preview::of(&catalog, server, viewer)))
+    let viewer = wanted.viewer(&catalog, &caller)?;
+    Ok(Json(Preview::of(&catalog, preview::endpoint(&catalog, server), viewer)))
 }
 
 /// Makes an edit of one virtual server: finds it, compares revisions, checks, writes, answers with it.

@@ -26,6 +26,8 @@ pub struct GroupRecord {
 pub struct TokenRecord {
     id: String,
     subject: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    subject_issuer: Option<String>,
     #[serde(default)]
     description: String,
     #[serde(default)]
@@ -38,6 +40,8 @@ pub struct TokenRecord {
     resource: Option<String>,
     #[serde(default)]
     created_by: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    made_with: Option<String>,
     created_at: Moment,
     expires_at: Moment,
     #[serde(default)]
@@ -68,12 +72,14 @@ impl TokenRecord {
         Self {
             id: token.id.to_string(),
             subject: token.subject.clone(),
+            subject_issuer: token.subject_issuer.clone(),
             description: token.description.clone(),
             groups: token.groups.clone(),
             scopes: scopes_out(&token.scopes),
             is_admin: token.is_admin,
             resource: token.resource.clone(),
             created_by: token.created_by.clone(),
+            made_with: token.made_with.as_deref().map(Into::into),
             created_at: Moment(token.created_at),
             expires_at: Moment(token.expires_at),
             revoked_at: Moment::maybe(token.revoked_at),
@@ -91,7 +97,9 @@ impl TokenRecord {
             scopes: Vec::new(),
             is_admin: false,
             resource: None,
+            subject_issuer: None,
             created_by: String::new(),
+            made_with: None,
             created_at: Timestamp::default(),
             expires_at: END_OF_TIME,
             revoked_at: Some(Timestamp::default()),
@@ -108,7 +116,9 @@ impl TokenRecord {
             scopes: scopes_in("scopes", self.scopes)?,
             is_admin: self.is_admin,
             resource: self.resource,
+            subject_issuer: self.subject_issuer,
             created_by: self.created_by,
+            made_with: self.made_with.map(Into::into),
             created_at: self.created_at.0,
             expires_at: self.expires_at.0,
             revoked_at: self.revoked_at.map(|moment| moment.0),

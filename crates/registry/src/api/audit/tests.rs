@@ -172,3 +172,85 @@ async fn the_source_is_told_where_it_is_known() {
     let sources: Vec<&Value> = entries.iter().map(|one| &one["source"]).collect();
     assert_eq!(sources, [&Value::Null, &json!("192.0.2.8"), &json!("192.0.2.7")]);
 }
+
+#[tokio::test]
+async fn what_changed_is_told_without_secrets() {
+    let scene = Scene::start().await;
+    scene.admin("POST /api/servers/register", server("/docs", "v1")).await.expect(201);
+    scene.admin("POST /api/servers/register", server("/docs", "v2")).await.expect(201);
+    scene.admin("PUT /api/servers/docs/versions/default", json!({ "version": "v2" })).await.expect(200);
+    scene
+        .admin(
+            "PATCH /api/servers/docs",
+            json!({ "auth_scheme": "bearer", "auth_credential": "0ther-s3cret" }),
+        )
+        .await
+        .expect(200);
+    let url = json!({ "proxy_pass_url": "http://127.0.0.1:9/mcp?key=s3cret" });
+    scene.admin("PATCH /api/servers/docs/versions/v1", url).await.expect(200);
+    scene.admin("DELETE /api/servers/docs/versions/v1", Value::Null).await.expect(200);
+    scene.admin("POST /api/groups", json!({ "name": "staff", "scopes": ["a"] })).await.expect(201);
+    scene.admin("PATCH /api/groups/staff", json!({ "scopes": ["a", "b"] })).await.expect(200);
+    scene.admin("DELETE /api/groups/staff", Value::Null).await.expect(204);
+    let entries = trail(&scene, "").await;
+    assert!(!json!(entries).to_string().contains("s3cret"), "{entries:?}");
+    let data: Vec<_> = entries.iter().rev().map(|one| one["data"].clone()).collect();
+    assert_eq!(data[0]["before"], Value::Null);
+    assert_eq!(data[0]["after"]["versions"]["v1"]["header_names"], json!(["authorization"]));
+    assert_eq!(data[1]["before"], json!({}));
+    assert_eq!(data[1]["after"]["versions"].as_object().unwrap().keys().collect::<Vec<_>>(), ["v2"]);
+    assert_eq!(data[2], json!({ "before": { "version": "v1" }, "after": { "version": "v2" } }));
+    assert_eq!(
+        data[3],
+        json!({ "before": { "versions": { "v2": {} } },
+            "after": { "versions": { "v2": { "credentials": "changed" } } } })
+    );
+    let shown = &data[4]["after"]["versions"]["v1"];
+    assert_eq!(shown["credentials"], "changed");
+    assert!(shown["proxy_pass_url"].as_str().unwrap().starts_with("http://127.0.0.1:9/mcp?"));
+    assert!(data[5]["before"]["versions"]["v1"].is_object() && data[5]["after"] == json!({}), "{}", data[5]);
+    assert_eq!(data[6]["after"], json!({ "name": "staff", "description": "", "scopes": ["a"] }));
+    assert_eq!(data[7], json!({ "before": { "scopes": ["a"] }, "after": { "scopes": ["a", "b"] } }));
+    assert_eq!((&data[8]["before"]["scopes"], &data[8]["after"]), (&json!(["a", "b"]), &Value::Null));
+}
+
+#[tokio::test]
+async fn all_of_it_is_exported_a_line_an_entry() {
+    let scene = Scene::start().await;
+    let entry = store::audit::Entry {
+        at: catalog::time::Timestamp::now(),
+        actor: "ada".into(),
+        action: "mcp.tools/call".into(),
+        object: Some("/docs".into()),
+        outcome: store::audit::Outcome::Failed,
+        detail: "search".into(),
+        data: Some(r#"{"version":"v1"}"#.into()),
+        source: None,
+    };
+    // More than is read at once, and not a whole number of pages.
+    scene.registry.parts.store.append_audit(vec![entry; 450]).await.unwrap();
+    scene.admin("POST /api/groups", json!({ "name": "staff" })).await.expect(201);
+    let answer = scene.admin("GET /api/audit/export", Value::Null).await;
+    assert_eq!(answer.header("content-type"), "application/x-ndjson");
+    let lines = async |query: &str| -> Vec<Value> {
+        let answer = scene.admin(&format!("GET /api/audit/export{query}"), Value::Null).await.expect(200);
+        // What is one line only was read as JSON.
+        match answer {
+            Value::String(text) => text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(),
+            one => vec![one],
+        }
+    };
+    let all = lines("").await;
+    assert_eq!((all.len(), &all[0]["action"]), (451, &json!("group.create")));
+    assert!(all.is_sorted_by(|one, next| one["id"].as_u64() > next["id"].as_u64()));
+    assert_eq!(all[1]["data"], json!({ "version": "v1" }));
+    assert_eq!(lines("?action=group").await.len(), 1);
+    assert_eq!(lines("?outcome=error&actor=ada").await.len(), 450);
+    assert_eq!(
+        scene.admin("GET /api/audit/export?since=2200-01-01T00:00:00Z", Value::Null).await.expect(200),
+        ""
+    );
+    scene.reader("GET /api/audit/export", Value::Null).await.expect(403);
+    let bad = scene.admin("GET /api/audit?outcome=good", Value::Null).await.expect(422);
+    assert_eq!(bad["errors"][0]["field"], "outcome");
+}

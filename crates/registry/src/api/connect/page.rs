@@ -53,7 +53,8 @@ pub(super) fn dress(response: &mut Response, cookies: &[HeaderValue]) {
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(header::CONTENT_SECURITY_POLICY, POLICY);
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    // Without any, browsers post the form with the origin `null`, which is nobody's.
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     for cookie in cookies {
         headers.append(header::SET_COOKIE, cookie.clone());

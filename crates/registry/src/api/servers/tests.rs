@@ -407,3 +407,27 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
         (408, &"close".parse().unwrap())
     );
 }
+
+#[tokio::test]
+async fn a_preview_of_a_server_names_what_keeps_a_caller_out() {
+    let scene = Scene::start().await;
+    let (old, new) =
+        (LegacyBackend::start("a").tool("search").await, LegacyBackend::start("a").tool("find").await);
+    scene.register("/team/docs", &old.url()).await;
+    scene.add_version("/team/docs", "v2", &new.url()).await;
+    scene.admin("PATCH /api/servers/team/docs", json!({ "required_scopes": ["read"] })).await.expect(200);
+    let path = "/api/servers/team/docs/preview";
+    let seen = scene.admin(&format!("GET {path}?as=ann&scopes=read"), Value::Null).await.expect(200);
+    assert_eq!((&seen["path"], &seen["version"]), (&json!("/team/docs"), &json!("v1.0.0")));
+    assert_eq!((&seen["may_enter"], &seen["visible_count"]), (&json!(true), &json!(1)));
+    assert_eq!((&seen["tools"][0]["name"], &seen["tools"][0]["visible"]), (&json!("search"), &json!(true)));
+    let out = scene.admin(&format!("GET {path}?as=ann&groups=x&version=v2"), Value::Null).await.expect(200);
+    assert_eq!((&out["may_enter"], &out["rules"][0]["rule"]), (&json!(false), &json!("endpoint_scopes")));
+    assert_eq!((&out["tools"][0]["name"], &out["tools"][0]["visible"]), (&json!("find"), &json!(false)));
+    assert_eq!(out["tools"][0]["reason"], "missing required scope: read");
+    scene.admin(&format!("GET {path}?version=v9"), Value::Null).await.expect(404);
+    scene.reader(&format!("GET {path}"), Value::Null).await.expect(200);
+    scene.reader(&format!("GET {path}?as=ann"), Value::Null).await.expect(403);
+    scene.admin("PATCH /api/servers/team/docs", json!({ "visibility": "private" })).await.expect(200);
+    scene.reader(&format!("GET {path}"), Value::Null).await.expect(404);
+}

@@ -16,7 +16,8 @@ async fn a_token_is_shown_once_works_and_ends_when_revoked() {
     assert_eq!((&issued["created_by"], &issued["is_live"]), (&json!("admin"), &json!(true)));
     assert_eq!(issued["warnings"], json!(["there is no group devs yet; it grants nothing"]));
     scene.call("GET /api/virtual-servers", text, Value::Null, &[]).await.expect(200);
-    scene.call("GET /api/tokens", text, Value::Null, &[]).await.expect(403);
+    let own = scene.call("GET /api/tokens", text, Value::Null, &[]).await.expect(200);
+    assert_eq!((&own["total_count"], &own["tokens"][0]["id"]), (&json!(1), &json!(id)));
 
     let scene = scene.restart().await;
     scene.call("GET /api/virtual-servers", text, Value::Null, &[]).await.expect(200);
@@ -78,9 +79,8 @@ async fn every_bad_field_is_named() {
     assert_eq!(fields, ["subject", "expires_in", "resource", "groups[0]", "scopes[0]"]);
     let long = json!({ "subject": "a", "expires_in": i64::MAX });
     scene.admin("POST /api/tokens", long).await.expect(422);
-    for what in ["POST /api/tokens", "GET /api/tokens", "DELETE /api/tokens/x"] {
-        scene.reader(what, json!({ "subject": "root", "admin": true })).await.expect(403);
-    }
+    scene.reader("POST /api/tokens", json!({ "subject": "root", "admin": true })).await.expect(403);
+    scene.reader("DELETE /api/tokens/x", Value::Null).await.expect(404);
 }
 
 #[tokio::test]
@@ -125,4 +125,102 @@ async fn a_token_whose_record_is_damaged_is_refused() {
     assert_eq!(shown["is_live"], false);
     let board = scene.admin("GET /api/health", Value::Null).await.expect(200);
     assert_eq!(board["left_out"][0]["what"], format!("token {id}"));
+}
+
+/// A caller's token: its text and its id.
+async fn issued(scene: &Scene, by: &str, body: Value) -> (String, String) {
+    let issued = scene.call("POST /api/tokens", by, body, &[]).await.expect(201);
+    (issued["token"].as_str().unwrap().into(), issued["id"].as_str().unwrap().into())
+}
+
+#[tokio::test]
+async fn others_make_tokens_for_themselves_that_allow_no_more_than_they_may() {
+    let scene = Scene::start().await;
+    let group = json!({ "name": "devs", "scopes": ["read", "write"] });
+    scene.admin("POST /api/groups", group).await.expect(201);
+    let root = scene.token("root", true, &[]);
+    let body = json!({ "subject": "alice", "groups": ["devs"], "scopes": ["own"], "expires_in": 600 });
+    let (alice, id) = issued(&scene, &root, body).await;
+    let make = async |body: Value| scene.call("POST /api/tokens", &alice, body, &[]).await;
+    let made =
+        make(json!({ "scopes": ["write", "own"], "groups": ["devs"], "resource": "/virtual/dev" })).await;
+    let made = made.expect(201);
+    assert_eq!((&made["subject"], &made["made_with"]), (&json!("alice"), &json!(id)));
+    assert!(made["expires_in"].as_i64().unwrap() <= 600, "{made}");
+    make(json!({ "subject": "alice", "expires_in": 60 })).await.expect(201);
+    for (body, part) in [
+        (json!({ "subject": "bob" }), "for themselves only"),
+        (json!({ "name": "root" }), "for themselves only"),
+        (json!({ "admin": true }), "no administrator's token"),
+        (json!({ "groups": ["devs", "ops"] }), "not in these groups: ops"),
+        (json!({ "scopes": ["read", "rule", "own"] }), "does not hold these scopes: rule"),
+    ] {
+        let problem = make(body).await.expect(403);
+        assert!(problem["detail"].as_str().unwrap().contains(part), "{problem}");
+    }
+    let longer = make(json!({ "expires_in": 3600 })).await.expect(422);
+    assert_eq!(longer["errors"][0]["field"], "expires_in");
+    // What the group no longer grants can no longer be handed on.
+    scene.admin("PATCH /api/groups/devs", json!({ "scopes": ["read"] })).await.expect(200);
+    make(json!({ "scopes": ["write"] })).await.expect(403);
+    let trail = scene.admin("GET /api/audit?action=token&outcome=refused", Value::Null).await.expect(200);
+    assert_eq!(trail["total_count"], 6);
+}
+
+#[tokio::test]
+async fn callers_see_and_revoke_their_own_and_nothing_outlives_what_it_was_made_with() {
+    let scene = Scene::start().await;
+    let root = scene.token("root", true, &[]);
+    let (alice, first) = issued(&scene, &root, json!({ "subject": "alice" })).await;
+    let (bob, bobs) = issued(&scene, &root, json!({ "subject": "bob" })).await;
+    let (second, second_id) = issued(&scene, &alice, json!({})).await;
+    let (third, _) = issued(&scene, &second, json!({})).await;
+    let seen = scene.call("GET /api/tokens", &bob, Value::Null, &[]).await.expect(200);
+    assert_eq!((&seen["total_count"], &seen["tokens"][0]["id"]), (&json!(1), &json!(bobs)));
+    for what in ["GET", "DELETE"] {
+        let what = format!("{what} /api/tokens/{first}");
+        scene.call(&what, &bob, Value::Null, &[]).await.expect(404);
+    }
+    assert_eq!(scene.call("GET /api/tokens", &third, Value::Null, &[]).await.expect(200)["total_count"], 3);
+    let what = format!("DELETE /api/tokens/{second_id}");
+    assert_eq!(scene.call(&what, &alice, Value::Null, &[]).await.status, 204);
+    for (token, status) in [(&alice, 200), (&second, 401), (&third, 401), (&bob, 200)] {
+        scene.call("GET /api/servers", token, Value::Null, &[]).await.expect(status);
+    }
+    // Of an administrator's, only those that others made go with it.
+    let (admin, admins) = issued(&scene, &root, json!({ "subject": "adm", "admin": true })).await;
+    let (carol, _) = issued(&scene, &admin, json!({ "subject": "carol" })).await;
+    scene.admin(&format!("DELETE /api/tokens/{admins}"), Value::Null).await;
+    scene.call("GET /api/servers", &carol, Value::Null, &[]).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_caller_has_so_many_live_tokens() {
+    let scene = Scene::start().await;
+    let reader = scene.token("reader", false, &[]);
+    for _ in 0..100 {
+        issued(&scene, &reader, json!({})).await;
+    }
+    let problem = scene.call("POST /api/tokens", &reader, json!({}), &[]).await.expect(422);
+    assert!(problem["detail"].as_str().unwrap().contains("100 live tokens already"), "{problem}");
+}
+
+#[tokio::test]
+async fn the_last_use_is_shown_and_kept() {
+    let scene = Scene::start().await;
+    let root = scene.token("root", true, &[]);
+    let (alice, id) = issued(&scene, &root, json!({ "subject": "alice" })).await;
+    let last_use = async |scene: &Scene| {
+        let shown = scene.admin(&format!("GET /api/tokens/{id}"), Value::Null).await.expect(200);
+        let listed = scene.admin("GET /api/tokens?subject=alice", Value::Null).await.expect(200);
+        assert_eq!(shown["last_used_at"], listed["tokens"][0]["last_used_at"]);
+        shown["last_used_at"].clone()
+    };
+    assert_eq!(last_use(&scene).await, Value::Null);
+    scene.call("GET /api/servers", &alice, Value::Null, &[]).await.expect(200);
+    let used = last_use(&scene).await;
+    assert!(used.as_str().unwrap().ends_with('Z'));
+    scene.registry.keep_uses().await;
+    let scene = scene.restart().await;
+    assert_eq!(last_use(&scene).await, used);
 }

@@ -282,6 +282,10 @@ async fn a_preview_names_what_is_seen_and_what_is_lacking() {
     assert_eq!((&hidden["name"], &hidden["visible"]), (&json!("send_message"), &json!(false)));
     assert_eq!(hidden["missing_scopes"], json!(["slack-write"]));
     assert_eq!(hidden["reason"], "missing required scope: slack-write");
+    let rule = json!({ "rule": "tool_scopes", "of": "send_message",
+        "detail": "missing required scope: slack-write" });
+    assert_eq!((&hidden["rules"], &seen["rules"]), (&json!([rule]), &json!([])));
+    assert_eq!(seen["tools"][0].get("rules"), None);
 
     let path = "/api/virtual-servers/dev-tools/preview";
     let given =
@@ -291,6 +295,23 @@ async fn a_preview_names_what_is_seen_and_what_is_lacking() {
         (&given["visible_count"], &given["tools"][2]["missing_scopes"]),
         (&json!(0), &json!(["mcp-access"]))
     );
+    let names = |rules: &Value| -> Vec<String> {
+        rules.as_array().unwrap().iter().map(|one| one["rule"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&given["rules"]), ["endpoint_scopes"]);
+    assert_eq!(names(&given["tools"][0]["rules"]), ["endpoint_scopes"]);
+    scene.admin("POST /api/servers/slack/toggle", json!({ "enabled": false })).await.expect(200);
+    scene.admin("POST /api/virtual-servers/dev-tools/toggle", json!({ "enabled": false })).await.expect(200);
+    let bound = json!({ "subject": "carl", "scopes": ["other"], "resource": "/slack" });
+    scene.admin("POST /api/tokens", bound).await.expect(201);
+    let all = scene.admin(&format!("GET {path}?as=carl"), Value::Null).await.expect(200);
+    assert_eq!(names(&all["rules"]), ["disabled", "token_bound", "endpoint_scopes"]);
+    assert_eq!(
+        names(&all["tools"][2]["rules"]),
+        ["tool_scopes", "unavailable", "disabled", "token_bound", "endpoint_scopes"]
+    );
+    scene.admin("POST /api/servers/slack/toggle", json!({ "enabled": true })).await.expect(200);
+    scene.admin("POST /api/virtual-servers/dev-tools/toggle", json!({ "enabled": true })).await.expect(200);
     let both =
         scene.admin(&format!("GET {path}?groups=devs&scopes=slack-write"), Value::Null).await.expect(200);
     assert_eq!(both["visible_count"], 3);

@@ -220,22 +220,28 @@ pub(super) fn groups() -> impl Strategy<Value = Group> {
 pub(super) fn tokens() -> impl Strategy<Value = IssuedToken> {
     let texts = ("[0-9a-f]{1,32}", ".*", ".*", vec(".*", 0..3), option::of(".*"), ".*");
     let rest = (vec(scopes(), 0..3), any::<bool>(), times(), times(), option::of(times()));
-    (texts, rest).prop_map(|((id, subject, description, groups, resource, created_by), rest)| {
-        let (scopes, is_admin, created_at, expires_at, revoked_at) = rest;
-        IssuedToken {
-            id: id.into(),
-            subject,
-            description,
-            groups,
-            scopes,
-            is_admin,
-            resource,
-            created_by,
-            created_at,
-            expires_at,
-            revoked_at,
-        }
-    })
+    let makers = (option::of(".*"), option::of("[0-9a-f]{1,32}"));
+    (texts, rest, makers).prop_map(
+        |((id, subject, description, groups, resource, created_by), rest, makers)| {
+            let (scopes, is_admin, created_at, expires_at, revoked_at) = rest;
+            let (subject_issuer, made_with) = makers;
+            IssuedToken {
+                id: id.into(),
+                subject,
+                subject_issuer,
+                description,
+                groups,
+                scopes,
+                is_admin,
+                resource,
+                created_by,
+                made_with: made_with.map(Into::into),
+                created_at,
+                expires_at,
+                revoked_at,
+            }
+        },
+    )
 }
 
 fn paths() -> impl Strategy<Value = ServerPath> {
