@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use catalog::Catalog;
 use catalog::access::Scope;
+use catalog::connection::ConnectionKey;
 use catalog::endpoint::{Endpoint, Era};
 use catalog::name::VersionLabel;
 use catalog::server::{Server, Version, Visibility};
@@ -78,6 +79,9 @@ fn sides(catalog: &Catalog, edit: &Edit) -> Option<(Value, Value)> {
             Some((maybe(old.map(|old| TokenRecord::of(old))), record(TokenRecord::of(token))))
         }
         Edit::DeleteToken(id) => Some((record(TokenRecord::of(catalog.tokens.get(id)?)), Value::Null)),
+        // What it is good for, never what it is made of.
+        Edit::PutConnection(one) => Some((of_connection(catalog, &one.key), json!({ "scope": one.scope }))),
+        Edit::DeleteConnection(key) => Some((of_connection(catalog, key), Value::Null)),
         Edit::PutRating { rated, user, stars } => {
             let old = catalog.ratings.get(rated).and_then(|ratings| ratings.0.get(user));
             let side = |stars: Option<u8>| stars.map_or(Value::Null, |stars| json!({ "stars": stars }));
@@ -136,6 +140,10 @@ fn is_secretly_changed(old: &Endpoint, new: &Endpoint) -> bool {
 
 fn of_scope(catalog: &Catalog, scope: &Scope) -> Value {
     maybe(catalog.scopes.get(scope).map(|document| ScopeRecord::of(document)))
+}
+
+fn of_connection(catalog: &Catalog, key: &ConnectionKey) -> Value {
+    catalog.connections.get(key).map_or(Value::Null, |one| json!({ "scope": one.scope }))
 }
 
 fn maybe(kept: Option<impl Serialize>) -> Value {

@@ -191,6 +191,7 @@ async fn come_back(
                 object: Some(path.to_string()),
                 outcome: Outcome::Ok,
                 detail: String::new(),
+                data: None,
                 source: None,
             };
             let put = Edit::PutConnection(Arc::new(connection));
