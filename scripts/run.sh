@@ -48,7 +48,8 @@ mkdir -p "$data"
 chmod 700 "$data"
 # In a process group of its own: Ctrl-C reaches it once, through `stop`, and not a second time, which would cut off what runs.
 set -m
-"$target/release/switchyard" serve --listen "$listen" --data-dir "$data" </dev/null &
+# Nothing of the demonstration leaves the machine, so it does not fetch the model of the search either.
+SWITCHYARD_SEARCH__DOWNLOAD=false "$target/release/switchyard" serve --listen "$listen" --data-dir "$data" </dev/null &
 gateway_pid=$!
 set +m
 
