@@ -175,10 +175,6 @@ async fn modern_to_legacy(exchange: Exchange<'_>) -> Result<Response<Body>, Erro
         let state = text(state.of(&call.body)).unwrap_or_default().into_owned();
         return resume::go_on(exchange.call, &exchange.version, &state).await;
     }
-    // Without the state, answers to questions would begin the call a second time.
-    if !bridge::input_responses(&call.body, &call.outline).is_empty() {
-        return Err(Error::InvalidParams("inputResponses need the requestState of what was asked".into()));
-    }
     let meta = call.outline.meta.map(|span| span.of(&call.body)).unwrap_or_default();
     let log_level = Meta::read(meta).log_level.and_then(|span| text(span.of(meta)));
     let log_level = log_level.and_then(|level| LEVELS.iter().position(|known| *known == level));

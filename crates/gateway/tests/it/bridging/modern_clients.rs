@@ -192,7 +192,6 @@ async fn a_state_that_is_not_of_this_call_runs_nothing() {
         (&client, with("requestState", json!(format!("{state}A")))),
         (&client, with("requestState", json!(5))),
         (&client, with("requestState", json!({ "state": state }))),
-        (&client, with("requestState", Value::Null)),
         (&client, with("arguments", json!({ "message": "Another?" }))),
         (&client, with("name", json!("sample"))),
         (&stranger, good.clone()),
