@@ -12,7 +12,7 @@ use quick_cache::Equivalent;
 use quick_cache::sync::Cache;
 
 use crate::keys::RootKey;
-use crate::outside::{Fetch, Outside, ProviderSettings, Vouched};
+use crate::outside::{Fetch, Outside, ProviderSettings, SignIn, Vouched};
 use crate::own::OwnTokens;
 use crate::refused::Refused;
 
@@ -123,6 +123,11 @@ impl Authenticator {
     /// Returns the issuers of tokens that are taken, beside ourselves.
     pub fn issuers(&self) -> impl Iterator<Item = &str> {
         self.outside.issuers()
+    }
+
+    /// Returns what people sign in with, at the providers that are set up for it.
+    pub fn sign_in(&self) -> SignIn {
+        self.outside.sign_in()
     }
 
     /// Keeps the keys of all providers fresh, for ever; without it none are ever fetched.

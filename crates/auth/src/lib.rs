@@ -6,16 +6,19 @@
 
 pub mod bearer;
 mod claims;
+pub mod cookie;
 pub mod issue;
 pub mod keys;
+pub mod link;
 pub mod outside;
 mod own;
 mod refused;
 pub mod seal;
 
 pub use bearer::Authenticator;
+pub use cookie::Cookies;
 pub use issue::Issuer;
 pub use keys::{Error, RootKey};
-pub use outside::Fetch;
+pub use outside::{Fetch, SignIn};
 pub use refused::Refused;
 pub use seal::Seal;

@@ -4,11 +4,13 @@ mod claim_name;
 mod claims;
 mod discovery;
 mod fetch;
+mod id_token;
 mod introspection;
 mod jwt;
 mod keyset;
 mod provider;
 mod settings;
+mod sign_in;
 
 use std::sync::Arc;
 
@@ -21,9 +23,10 @@ use introspection::Opaque;
 use provider::Provider;
 
 pub use claim_name::ClaimName;
-pub use fetch::{Answer, Fetch, Form, Question, Unanswered};
+pub use fetch::{Answer, Fetch, Question, Unanswered};
 pub use jsonwebtoken::Algorithm;
-pub use settings::{ALGORITHMS, ClaimRules, IntrospectionSettings, ProviderSettings};
+pub use settings::{ALGORITHMS, ClaimRules, IntrospectionSettings, ProviderSettings, SignInSettings};
+pub use sign_in::{Choice, Flow, Returned, SignIn, SignInFailed};
 
 /// All identity providers.
 #[derive(Default)]
@@ -65,6 +68,12 @@ impl Outside {
 
     pub(crate) fn issuers(&self) -> impl Iterator<Item = &str> {
         self.providers.iter().map(|provider| provider.settings.issuer.as_str())
+    }
+
+    /// Returns what people sign in with, at the providers that are set up for it.
+    pub(crate) fn sign_in(&self) -> SignIn {
+        let set_up = self.providers.iter().filter(|provider| provider.settings.sign_in.is_some());
+        SignIn::new(set_up.cloned().collect())
     }
 
     /// Keeps the keys of all providers, for ever. `forget` is told the issuer whenever one withdrew a key.

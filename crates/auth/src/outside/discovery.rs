@@ -11,6 +11,20 @@ pub(super) struct Metadata {
     pub(super) jwks_uri: String,
     /// Where it is asked about tokens.
     pub(super) introspection_endpoint: Option<String>,
+    /// Where people sign in.
+    pub(super) authorization_endpoint: Option<String>,
+    /// Where a code becomes a token.
+    pub(super) token_endpoint: Option<String>,
+    /// How clients say there who they are.
+    #[serde(default)]
+    pub(super) token_endpoint_auth_methods_supported: Vec<String>,
+    /// Where more is said of a person.
+    pub(super) userinfo_endpoint: Option<String>,
+    /// Where people sign out.
+    pub(super) end_session_endpoint: Option<String>,
+    /// Whether answers to the browser name the issuer (RFC 9207).
+    #[serde(default)]
+    pub(super) authorization_response_iss_parameter_supported: bool,
 }
 
 /// Returns where the metadata of an issuer may be, the likeliest first.

@@ -3,7 +3,10 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use catalog::endpoint::Secret;
+use url::form_urlencoded::byte_serialize;
 
 /// Asks identity providers. The implementer sees to deadlines, to the size of answers, and to which addresses may be
 /// asked; redirects lead to no other host.
@@ -22,17 +25,10 @@ pub struct Question {
     pub url: String,
     /// Whether the URL comes from a provider's own metadata and not from the operator, who may name private addresses.
     pub is_learnt: bool,
-    /// What is posted; a plain GET without it.
-    pub form: Option<Form>,
-}
-
-/// A form that is posted by a client that says who it is (RFC 6749, section 2.3.1).
-#[derive(Clone, Debug)]
-pub struct Form {
-    /// The form, encoded: `token=…`.
-    pub body: Secret,
-    /// The value of `Authorization`.
-    pub authorization: Secret,
+    /// The value of `Authorization`, where we say who we are (RFC 6749, section 2.3.1) or show a token.
+    pub authorization: Option<Secret>,
+    /// The form that is posted, encoded: `token=…`; a plain GET without it.
+    pub form: Option<Secret>,
 }
 
 /// What was answered.
@@ -50,3 +46,10 @@ pub struct Answer {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unanswered(pub String);
+
+/// Writes who a client is (RFC 6749, section 2.3.1).
+pub(super) fn basic(client_id: &str, client_secret: &Secret) -> Secret {
+    let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
+    let pair = format!("{}:{}", encoded(client_id), encoded(client_secret.reveal()));
+    Secret::new(format!("Basic {}", STANDARD.encode(pair)))
+}

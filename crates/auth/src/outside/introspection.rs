@@ -5,17 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use catalog::endpoint::Secret;
 use catalog::time::Timestamp;
 use tokio::sync::Semaphore;
-use url::form_urlencoded::{Serializer, byte_serialize};
+use url::form_urlencoded::Serializer;
 
 use super::claim_name::Claims;
 use super::claims;
 use super::discovery;
-use super::fetch::{Form, Question};
+use super::fetch::{Question, basic};
 use super::provider::Provider;
 use super::settings::{IntrospectionSettings, ProviderSettings};
 use super::{Vouched, Voucher};
@@ -106,7 +104,8 @@ async fn ask(
     let learnt = provider.introspection_endpoint();
     let url = settings.endpoint.clone().or_else(|| learnt.clone()).ok_or(Refused::Unreachable)?;
     let is_learnt = settings.endpoint.is_none() && !discovery::is_beside(&url, issuer);
-    let question = Question { url, is_learnt, form: Some(form(settings, bearer)) };
+    let authorization = Some(basic(&settings.client_id, &settings.client_secret));
+    let question = Question { url, is_learnt, authorization, form: Some(form(bearer)) };
     let generation = provider.generation();
     let failed = |reason: &str| {
         tracing::warn!(%issuer, %reason, "the identity provider cannot be asked about a token");
@@ -162,15 +161,10 @@ fn read(
     Ok((principal, Timestamp(again)))
 }
 
-fn form(settings: &IntrospectionSettings, bearer: &str) -> Form {
+fn form(bearer: &str) -> Secret {
     let mut body = Serializer::new(String::new());
     body.append_pair("token", bearer).append_pair("token_type_hint", "access_token");
-    let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
-    let pair = format!("{}:{}", encoded(&settings.client_id), encoded(settings.client_secret.reveal()));
-    Form {
-        body: Secret::new(body.finish()),
-        authorization: Secret::new(format!("Basic {}", STANDARD.encode(pair))),
-    }
+    Secret::new(body.finish())
 }
 
 /// Says whether a text can be a token at all (RFC 6750, section 2.1).

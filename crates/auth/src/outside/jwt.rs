@@ -54,20 +54,31 @@ pub(super) fn verify(
     if kind.is_some_and(|kind| !KINDS.iter().any(|known| known.eq_ignore_ascii_case(kind))) {
         return Err(Refused::WrongKind);
     }
+    let end = live_until(&claims, settings, now)?;
+    claims::principal(&claims, settings, end)
+}
+
+/// Returns when a token ends, which is not yet, and whose time has begun.
+pub(super) fn live_until(
+    claims: &Claims,
+    settings: &ProviderSettings,
+    now: Timestamp,
+) -> Result<Timestamp, Refused> {
     let leeway = i64::try_from(settings.leeway.as_secs()).unwrap_or_default();
-    let end = claims::time(&claims, "exp")?.ok_or(Refused::MissingClaim("exp"))?.plus_seconds(leeway);
+    let end = claims::time(claims, "exp")?.ok_or(Refused::MissingClaim("exp"))?.plus_seconds(leeway);
     if now >= end {
         return Err(Refused::Expired);
     }
     for begin in ["nbf", "iat"] {
-        if claims::time(&claims, begin)?.is_some_and(|begin| now < begin.plus_seconds(-leeway)) {
+        if claims::time(claims, begin)?.is_some_and(|begin| now < begin.plus_seconds(-leeway)) {
             return Err(Refused::NotYet);
         }
     }
-    claims::principal(&claims, settings, end)
+    Ok(end)
 }
 
-fn signed_claims(
+/// Returns the claims of a token that one of the keys signed, and whose issuer is that of the settings.
+pub(super) fn signed_claims(
     bearer: &str,
     header: &Header,
     keys: &KeySet,

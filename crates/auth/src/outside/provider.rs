@@ -40,8 +40,8 @@ struct State {
     keys: Option<Fetched>,
     /// When a fetch last came to an end, good or bad.
     tried_at: Option<Timestamp>,
-    /// Where it is asked about tokens.
-    introspection: Option<String>,
+    /// Where it has what.
+    metadata: Option<Arc<Metadata>>,
     /// Grows when a key was withdrawn.
     generation: u64,
     /// Why the last fetch failed.
@@ -66,7 +66,12 @@ impl Provider {
 
     /// Returns where it is asked about tokens, as its metadata says.
     pub(super) fn introspection_endpoint(&self) -> Option<String> {
-        self.state().introspection.clone()
+        self.metadata()?.introspection_endpoint.clone()
+    }
+
+    /// Returns its metadata, as soon as they were fetched once.
+    pub(super) fn metadata(&self) -> Option<Arc<Metadata>> {
+        self.state().metadata.clone()
     }
 
     pub(super) async fn ask(&self, question: Question) -> Result<Answer, super::fetch::Unanswered> {
@@ -140,7 +145,7 @@ impl Provider {
                     }
                     is_withdrawn = state.keys.as_ref().is_some_and(|old| old.keys.lost_any(&keys));
                     state.generation += u64::from(is_withdrawn);
-                    state.introspection = metadata.introspection_endpoint;
+                    state.metadata = Some(Arc::new(metadata));
                     let fresh_until = after(now, fresh);
                     state.keys = Some(Fetched { keys: Arc::new(keys), at: now, fresh_until });
                 }
@@ -162,7 +167,7 @@ impl Provider {
 
     async fn fetched(&self) -> Result<(KeySet, Duration, Metadata), String> {
         let issuer = self.settings.issuer.as_str();
-        let metadata = self.metadata().await?;
+        let metadata = self.fetched_metadata().await?;
         let is_learnt = !discovery::is_beside(&metadata.jwks_uri, issuer);
         let answer = self.good(&metadata.jwks_uri, is_learnt).await?;
         let keys = KeySet::read(&answer.body).map_err(|error| format!("its keys cannot be read: {error}"))?;
@@ -171,7 +176,7 @@ impl Provider {
     }
 
     /// Reads its metadata at the first place that has them; else says what was wrong with the likeliest place.
-    async fn metadata(&self) -> Result<Metadata, String> {
+    async fn fetched_metadata(&self) -> Result<Metadata, String> {
         let issuer = self.settings.issuer.as_str();
         let mut failed = None;
         for url in discovery::places(issuer) {
@@ -185,7 +190,7 @@ impl Provider {
     }
 
     async fn good(&self, url: &str, is_learnt: bool) -> Result<Answer, String> {
-        let question = Question { url: url.to_owned(), is_learnt, form: None };
+        let question = Question { url: url.to_owned(), is_learnt, authorization: None, form: None };
         match self.fetch.fetch(question).await {
             Ok(answer) if answer.status == 200 => Ok(answer),
             Ok(answer) => Err(format!("{url} answered HTTP {}", answer.status)),

@@ -40,6 +40,8 @@ pub struct ProviderSettings {
     pub claims: ClaimRules,
     /// How it is asked about tokens that are not signed; without it such tokens are refused.
     pub introspection: Option<IntrospectionSettings>,
+    /// How people sign in there with a browser; without it they cannot.
+    pub sign_in: Option<SignInSettings>,
 }
 
 /// How the claims of a provider become a caller.
@@ -70,6 +72,19 @@ pub struct IntrospectionSettings {
     pub keep: Duration,
 }
 
+/// How people sign in with a browser (OpenID Connect, authorization code).
+#[derive(Clone, Debug)]
+pub struct SignInSettings {
+    /// What people call the provider.
+    pub name: String,
+    /// Who we are there.
+    pub client_id: String,
+    /// And the proof, where there is one.
+    pub client_secret: Option<Secret>,
+    /// The scopes that are asked for, beside `openid`.
+    pub scopes: Vec<String>,
+}
+
 impl ProviderSettings {
     /// Makes the settings of a provider of which only its issuer is known.
     pub fn new(issuer: impl Into<String>) -> Self {
@@ -82,6 +97,7 @@ impl ProviderSettings {
             keys_keep: Duration::from_secs(24 * 3600),
             claims: ClaimRules::default(),
             introspection: None,
+            sign_in: None,
         }
     }
 }

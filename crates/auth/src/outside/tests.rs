@@ -22,6 +22,7 @@ mod claims;
 mod forgeries;
 mod keys;
 mod opaque;
+mod sign_in;
 
 const ISSUER: &str = "https://idp.example.com/realms/main";
 const ENDPOINT: &str = "https://mcp.example.com/virtual/dev-tools";
@@ -140,7 +141,11 @@ impl World {
 
     fn publish(&self, keys: &[Value]) {
         let about = json!({ "issuer": ISSUER, "jwks_uri": "https://idp.example.com/keys",
-            "introspection_endpoint": "https://idp.example.com/introspect" });
+            "introspection_endpoint": "https://idp.example.com/introspect",
+            "authorization_endpoint": "https://idp.example.com/authorize?tenant=1",
+            "token_endpoint": "https://idp.example.com/token",
+            "userinfo_endpoint": "https://idp.example.com/me",
+            "end_session_endpoint": "https://idp.example.com/leave" });
         self.web.says(&format!("{ISSUER}/.well-known/openid-configuration"), 200, about);
         self.web.says("https://idp.example.com/keys", 200, json!({ "keys": keys }));
     }

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use auth::outside::{Answer, Fetch, Form, Question, Unanswered};
+use auth::outside::{Answer, Fetch, Question, Unanswered};
 use backend::fetch::Trust;
 use backend::{Fetcher, Outgoing, Settings};
 use bytes::Bytes;
@@ -44,7 +44,7 @@ impl Fetch for Providers {
 async fn ask(fetcher: Arc<Fetcher>, question: Question) -> Result<Answer, Unanswered> {
     let trust = if question.is_learnt { Trust::Learnt } else { Trust::Given };
     let url = fetcher.check("url", &question.url, trust).map_err(|invalid| Unanswered(invalid.reason))?;
-    let outgoing = outgoing(question.form)?;
+    let outgoing = outgoing(question)?;
     let fetched = fetcher.fetch(&url, trust, outgoing, MAX_ANSWER_BYTES).await;
     let fetched = fetched.map_err(|error| Unanswered(error.reason()))?;
     Ok(Answer {
@@ -54,16 +54,20 @@ async fn ask(fetcher: Arc<Fetcher>, question: Question) -> Result<Answer, Unansw
     })
 }
 
-fn outgoing(form: Option<Form>) -> Result<Outgoing, Unanswered> {
+fn outgoing(question: Question) -> Result<Outgoing, Unanswered> {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-    let Some(form) = form else { return Ok(Outgoing { method: Method::GET, headers, body: Bytes::new() }) };
-    let mut authorization = HeaderValue::from_str(form.authorization.reveal())
-        .map_err(|_| Unanswered("the client's secret does not fit a header".into()))?;
-    authorization.set_sensitive(true);
-    headers.insert(AUTHORIZATION, authorization);
+    if let Some(authorization) = question.authorization {
+        let mut authorization = HeaderValue::from_str(authorization.reveal())
+            .map_err(|_| Unanswered("what we authorize ourselves with does not fit a header".into()))?;
+        authorization.set_sensitive(true);
+        headers.insert(AUTHORIZATION, authorization);
+    }
+    let Some(form) = question.form else {
+        return Ok(Outgoing { method: Method::GET, headers, body: Bytes::new() });
+    };
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
-    let body = Bytes::copy_from_slice(form.body.reveal().as_bytes());
+    let body = Bytes::copy_from_slice(form.reveal().as_bytes());
     Ok(Outgoing { method: Method::POST, headers, body })
 }
 

@@ -1,10 +1,12 @@
 //! `[[auth.providers]]`: identity providers whose tokens are taken.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use auth::outside::{ALGORITHMS, Algorithm, ClaimName, ClaimRules, IntrospectionSettings, ProviderSettings};
+use auth::outside::{
+    ALGORITHMS, Algorithm, ClaimName, ClaimRules, IntrospectionSettings, ProviderSettings, SignInSettings,
+};
 use catalog::endpoint::Secret;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
@@ -53,6 +55,23 @@ pub(super) struct Said {
     allow_http: bool,
     /// How it is asked about tokens that are not signed.
     introspection: Option<SaidIntrospection>,
+    /// How people sign in there with a browser.
+    sign_in: Option<SaidSignIn>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SaidSignIn {
+    /// What people call the provider; its host where absent.
+    name: Option<String>,
+    /// Who we are there.
+    client_id: String,
+    /// And the proof; without it we are a public client, which PKCE alone protects.
+    client_secret: Option<String>,
+    /// A file that holds it.
+    client_secret_file: Option<PathBuf>,
+    /// The scopes that are asked for, beside `openid`; `profile` and `email` where absent.
+    scopes: Option<Vec<String>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -131,6 +150,7 @@ impl Said {
             admin_groups: self.admin_groups,
         };
         let introspection = self.introspection.map(|said| said.resolve(self.allow_http, &mut fault));
+        let sign_in = self.sign_in.map(|said| said.resolve(&issuer, &mut fault));
         ProviderSettings {
             issuer,
             audiences: self.audiences,
@@ -140,6 +160,7 @@ impl Said {
             keys_keep: self.keys_keep.map_or(defaults.keys_keep, |span| span.0),
             claims,
             introspection,
+            sign_in,
         }
     }
 }
@@ -149,17 +170,10 @@ impl SaidIntrospection {
         if let Some(Err(reason)) = self.endpoint.as_deref().map(|url| check_url(url, allow_http)) {
             fault(format!("introspection.endpoint {reason}"));
         }
-        let secret = match (self.client_secret, &self.client_secret_file) {
-            (Some(text), None) => text,
-            (None, Some(file)) => small_file::secret(file).unwrap_or_else(|error| {
-                fault(format!("introspection.client_secret_file: {}: {error}", file.display()));
-                String::new()
-            }),
-            _ => {
-                fault("introspection: give client_secret or client_secret_file".into());
-                String::new()
-            }
-        };
+        let secret = secret("introspection", self.client_secret, self.client_secret_file.as_deref(), fault);
+        if secret.is_none() {
+            fault("introspection: give client_secret or client_secret_file".into());
+        }
         let keep = self.keep.map_or(Duration::from_secs(30), |span| span.0);
         if keep > MAX_INTROSPECTION_KEEP {
             fault(format!("introspection.keep: {} seconds at most", MAX_INTROSPECTION_KEEP.as_secs()));
@@ -167,9 +181,49 @@ impl SaidIntrospection {
         IntrospectionSettings {
             endpoint: self.endpoint,
             client_id: self.client_id,
-            client_secret: Secret::new(secret),
+            client_secret: secret.unwrap_or_else(|| Secret::new(String::new())),
             keep,
         }
+    }
+}
+
+impl SaidSignIn {
+    fn resolve(self, issuer: &str, fault: &mut impl FnMut(String)) -> SignInSettings {
+        if self.client_id.trim().is_empty() {
+            fault("sign_in.client_id: must not be empty".into());
+        }
+        let client_secret = secret("sign_in", self.client_secret, self.client_secret_file.as_deref(), fault);
+        let scopes = self.scopes.unwrap_or_else(|| vec!["profile".into(), "email".into()]);
+        if scopes.iter().any(|scope| scope.is_empty() || !scope.bytes().all(|b| b.is_ascii_graphic())) {
+            fault("sign_in.scopes: a scope is printable ASCII without blanks".into());
+        }
+        let host = || Url::parse(issuer).ok().and_then(|url| url.host_str().map(str::to_owned));
+        let name = self.name.or_else(host).unwrap_or_default();
+        SignInSettings { name, client_id: self.client_id, client_secret, scopes }
+    }
+}
+
+/// Takes a secret as text or from a file; not both.
+fn secret(
+    table: &str,
+    text: Option<String>,
+    file: Option<&Path>,
+    fault: &mut impl FnMut(String),
+) -> Option<Secret> {
+    match (text, file) {
+        (Some(_), Some(_)) => {
+            fault(format!("{table}: give client_secret or client_secret_file, not both"));
+            Some(Secret::new(String::new()))
+        }
+        (text, None) => text.map(Secret::new),
+        (None, Some(file)) => match small_file::secret(file) {
+            Ok(text) => Some(Secret::new(text)),
+            Err(error) => {
+                fault(format!("{table}.client_secret_file: {}: {error}", file.display()));
+                // The fault above is enough.
+                Some(Secret::new(String::new()))
+            }
+        },
     }
 }
 
