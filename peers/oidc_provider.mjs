@@ -10,6 +10,8 @@
 //   {"claims": {…}, "head": {…}}               put into each signed token; null takes one out
 //   {"format": "opaque"}                       what tokens are made from now on; "jwt" at first
 //   {"life": seconds}                          how long they live; 300 at first
+//   {"site": url}                              where the client "site", secret "site-secret", has people come back to:
+//                                              <url>/login/callback, and <url>/login?choose=1 when they signed out
 
 import { generateKeyPairSync } from "node:crypto";
 import { createServer } from "node:http";
@@ -20,7 +22,7 @@ const SCOPES = "mcp-access github-read github-write";
 const ACCOUNT = "alice";
 const GROUPS = ["developers"];
 
-const settings = { claims: {}, head: {}, format: "jwt", life: 300 };
+const settings = { claims: {}, head: {}, format: "jwt", life: 300, site: "http://127.0.0.1:1" };
 let keys = [newKey("first")];
 let answer;
 
@@ -53,6 +55,12 @@ function configuration() {
         redirect_uris: [],
         response_types: [],
       },
+      {
+        client_id: "site",
+        client_secret: "site-secret",
+        redirect_uris: [`${settings.site}/login/callback`],
+        post_logout_redirect_uris: [`${settings.site}/login?choose=1`],
+      },
     ],
     clientDefaults: { application_type: "native", id_token_signed_response_alg: "ES256" },
     enabledJWA: {
@@ -61,6 +69,7 @@ function configuration() {
       userinfoSigningAlgValues: ["ES256"],
       authorizationSigningAlgValues: ["ES256"],
     },
+    claims: { openid: ["sub"], profile: ["groups"] },
     cookies: { keys: ["of a test"] },
     // Clients register with the scopes they want first, and may want others later.
     extraClientMetadata: { properties: ["any_scope"], validator: (_, __, ___, metadata) => void delete metadata.scope },
@@ -124,10 +133,10 @@ function start(issuer) {
 async function set(request, issuer) {
   let text = "";
   for await (const part of request) text += part;
-  const { rotate, keep, clock, claims, head, format, life } = JSON.parse(text);
+  const { rotate, keep, clock, claims, head, format, life, site } = JSON.parse(text);
   if (rotate) keys = [newKey(rotate), ...(keep ? keys : [])];
   if (clock !== undefined) ahead = clock;
-  Object.assign(settings, Object.fromEntries(Object.entries({ claims, head, format, life }).filter(([, value]) => value !== undefined)));
+  Object.assign(settings, Object.fromEntries(Object.entries({ claims, head, format, life, site }).filter(([, value]) => value !== undefined)));
   start(issuer);
 }
 

@@ -57,6 +57,8 @@ pub(crate) struct Running {
     /// Where clients find it.
     url: String,
     token_file: PathBuf,
+    /// The secret of the link that signs an administrator in once.
+    link: Option<String>,
     grace: Duration,
     readiness: Readiness,
     shared: Arc<proxy::Shared>,
@@ -101,13 +103,18 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
         backends: Arc::new(backend::Backends::new(backends.clone())),
         authenticator: authenticator.clone(),
         issuer: Arc::new(Issuer::new(&root)),
+        cookies: auth::Cookies::new(&root),
         limiter: limiter.clone(),
         seal: Seal::new(&root, "browsers"),
         settings: registry_settings(config),
     })
     .await?;
     commands::warn_of_missing(&stdio, &registry.catalog());
-    let token_file = admin_token::keep(data, &registry, &authenticator, &Issuer::new(&root)).await?;
+    let admin_token::Kept { file: token_file, is_first } =
+        admin_token::keep(data, &registry, &authenticator, &Issuer::new(&root)).await?;
+    // Where people sign in elsewhere, nobody needs it.
+    let is_wanted = is_first && config.auth.providers.iter().all(|provider| provider.sign_in.is_none());
+    let link = if is_wanted { Some(registry.make_admin_link().await?) } else { None };
 
     let calls = config.audit.notes_calls.then(|| Calls::new(store.clone()));
     let sessions = StoredSessions::new(store);
@@ -165,6 +172,7 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
         address,
         url,
         token_file,
+        link,
         grace,
         readiness,
         shared,
@@ -180,16 +188,25 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
 }
 
 impl Running {
-    /// Returns the one line that says where everything is.
+    /// Returns the line that says where everything is, and at the first start one more with the link to sign in.
     pub(crate) fn announcement(&self) -> String {
-        format!(
+        let ready = format!(
             "switchyard is ready: {} (listening on {}, API {}/api, API documentation {}/api/docs, administrator token in {})",
             self.url,
             self.address,
             self.url,
             self.url,
             self.token_file.display()
-        )
+        );
+        match &self.link {
+            Some(secret) => {
+                format!(
+                    "{ready}\nsign in once as administrator, within the hour: {}/login?once={secret}",
+                    self.url
+                )
+            }
+            None => ready,
+        }
     }
 
     /// Waits for the signal to stop, then stops: no new connections at once, what runs within the grace period.
@@ -327,6 +344,7 @@ fn registry_settings(config: &Config) -> registry::Settings {
         strict_versions: config.versions.strict,
         public_url: config.server.public_url.clone(),
         path_prefix: config.server.path_prefix.clone(),
+        session_life: config.auth.session_life,
     }
 }
 

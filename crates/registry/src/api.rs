@@ -5,16 +5,18 @@ pub(crate) mod extract;
 mod tail;
 
 mod audit;
-mod base;
+pub(crate) mod base;
 mod catalog_tools;
 mod connect;
 mod connections;
+pub(crate) mod cookie;
 mod docs;
-mod document;
+pub(crate) mod document;
 mod edit;
 mod fields;
 mod groups;
 mod health;
+mod me;
 mod permitted;
 mod place;
 mod preview;
@@ -22,7 +24,7 @@ mod ratings;
 mod search;
 mod servers;
 pub(crate) mod tagged;
-mod tokens;
+pub(crate) mod tokens;
 mod unique;
 mod v0;
 mod versions;
@@ -53,6 +55,7 @@ pub(crate) fn documented() -> OpenApiRouter<Arc<Registry>> {
         .merge(virtual_servers::routes())
         .merge(groups::routes())
         .merge(tokens::routes())
+        .merge(me::routes())
         .merge(search::routes())
         .merge(v0::routes())
         .merge(connections::routes())

@@ -10,6 +10,7 @@ mod facts;
 mod health;
 mod indexing;
 mod inventory;
+mod login;
 mod metrics;
 mod observations;
 mod openapi;
@@ -17,6 +18,7 @@ mod publish;
 mod run;
 #[cfg(test)]
 mod scene;
+mod sessions;
 mod trail;
 mod turns;
 mod unfit;
@@ -27,7 +29,7 @@ mod vault;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use auth::{Authenticator, Issuer, Seal};
+use auth::{Authenticator, Cookies, Issuer, Seal, SignIn};
 use backend::Backends;
 use catalog::Catalog;
 use catalog::endpoint::AddressRule;
@@ -57,6 +59,8 @@ pub struct Registry {
     board: health::Board,
     /// When tokens were last presented.
     uses: uses::Uses,
+    /// Signs people in at identity providers.
+    sign_in: SignIn,
 }
 
 /// What the control plane works with.
@@ -71,6 +75,8 @@ pub struct Parts {
     pub authenticator: Arc<Authenticator>,
     /// Signs tokens.
     pub issuer: Arc<Issuer>,
+    /// Seals what browsers keep.
+    pub cookies: Cookies,
     /// Says whether a caller comes too often; absent where nothing is limited.
     pub limiter: Option<Arc<Limiter>>,
     /// Seals what browsers carry for us.
@@ -116,6 +122,8 @@ pub struct Settings {
     pub public_url: Option<String>,
     /// The path that a proxy in front puts before ours; empty for none.
     pub path_prefix: String,
+    /// How long somebody who signed in with a browser stays so.
+    pub session_life: Duration,
 }
 
 impl Default for Settings {
@@ -129,6 +137,7 @@ impl Default for Settings {
             strict_versions: false,
             public_url: None,
             path_prefix: String::new(),
+            session_life: Duration::from_secs(8 * 3600),
         }
     }
 }
@@ -138,8 +147,10 @@ impl Registry {
     pub async fn start(parts: Parts) -> Result<Arc<Self>, store::Error> {
         let catalog = parts.store.load().await?;
         let (observations, observed) = Observations::new();
+        let sign_in = parts.authenticator.sign_in();
         let registry = Arc::new(Self {
             parts,
+            sign_in,
             current: RwLock::new(Arc::new(Catalog::default())),
             turns: Turns::default(),
             observations,
@@ -158,9 +169,9 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Returns the router of everything under `/api` and `/v0`.
+    /// Returns the router of everything under `/api` and `/v0`, and of browser sign-in.
     pub fn router(self: &Arc<Self>) -> axum::Router {
-        api::router(self.clone())
+        api::router(self.clone()).merge(login::router(self.clone()))
     }
 
     /// Begins to search by meaning too, with the first model that is given. Vectors are kept in a file, if one is named.

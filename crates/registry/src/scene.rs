@@ -227,6 +227,7 @@ async fn open(directory: &Path, root: &RootKey, settings: Settings) -> Arc<Regis
         backends: Arc::new(Backends::new(Arc::new(backends(rule)))),
         authenticator: Arc::new(Authenticator::new(root)),
         issuer: Arc::new(Issuer::new(root)),
+        cookies: auth::Cookies::new(root),
         limiter: None,
         seal: Seal::new(root, "browsers"),
         settings,

@@ -16,6 +16,14 @@ use store::change::{Change, Edit};
 /// Its name in the data directory.
 const FILE: &str = "admin.token";
 
+/// The token, kept.
+pub(super) struct Kept {
+    /// Where it lies.
+    pub(super) file: PathBuf,
+    /// Whether this is the first token that was ever made here, or is left.
+    pub(super) is_first: bool,
+}
+
 /// Makes sure that a good administrator's token lies in the data directory. One that was lost, has expired or
 /// was revoked is replaced by a new one; another good one is left alone.
 pub(super) async fn keep(
@@ -23,15 +31,18 @@ pub(super) async fn keep(
     registry: &Arc<Registry>,
     authenticator: &Authenticator,
     issuer: &Issuer,
-) -> anyhow::Result<PathBuf> {
+) -> anyhow::Result<Kept> {
     let file = data.join(FILE);
     let now = Timestamp::now();
     match fs::read_to_string(&file) {
-        Ok(text) if is_good(text.trim(), &registry.catalog(), authenticator, now) => return Ok(file),
+        Ok(text) if is_good(text.trim(), &registry.catalog(), authenticator, now) => {
+            return Ok(Kept { file, is_first: false });
+        }
         Ok(_) => tracing::warn!("the token in {} is not good any more and is replaced", file.display()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", file.display())),
     }
+    let is_first = registry.catalog().tokens.is_empty();
     let token = IssuedToken {
         id: Issuer::new_id(),
         subject: "admin".into(),
@@ -52,7 +63,7 @@ pub(super) async fn keep(
     registry.apply(|_| Ok((Change::new(vec![Edit::PutToken(Arc::new(token))]), ()))).await?;
     write_private(&file, &signed).with_context(|| format!("cannot write {}", file.display()))?;
     tracing::info!("the administrator's token is in {}", file.display());
-    Ok(file)
+    Ok(Kept { file, is_first })
 }
 
 fn is_good(text: &str, catalog: &Catalog, authenticator: &Authenticator, now: Timestamp) -> bool {

@@ -2,15 +2,21 @@
 
 mod providers;
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use auth::outside::ProviderSettings;
 use catalog::endpoint::Secret;
 use serde::{Deserialize, Serialize};
 
+use super::units::Span;
 use crate::small_file;
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+/// How long a browser may stay signed in. What a provider says of a person is as old as their session.
+const SESSION_LIFE: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(30 * 24 * 3600);
+
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Said {
     /// Endpoints anybody may use: `/context7`, `/virtual/dev-tools`.
@@ -20,6 +26,8 @@ pub(super) struct Said {
     root_key: Option<String>,
     /// A file that holds it. Without either, `<data>/root.key` is made on first start.
     root_key_file: Option<PathBuf>,
+    /// How long somebody who signed in with a browser stays so.
+    session_life: Span,
     /// Identity providers, beside ourselves.
     providers: Vec<providers::Said>,
 }
@@ -30,9 +38,22 @@ pub(crate) struct Auth {
     /// Short endpoint paths, lower-case.
     pub(crate) anonymous: Vec<String>,
     pub(crate) root_key: Option<Secret>,
+    pub(crate) session_life: Duration,
     pub(crate) providers: Vec<ProviderSettings>,
     /// Where it came from, if that was a file.
     pub(crate) root_key_file: Option<PathBuf>,
+}
+
+impl Default for Said {
+    fn default() -> Self {
+        Self {
+            anonymous: Vec::new(),
+            root_key: None,
+            root_key_file: None,
+            session_life: Span::seconds(8 * 3600),
+            providers: Vec::new(),
+        }
+    }
 }
 
 impl Said {
@@ -66,7 +87,12 @@ impl Said {
                     .into(),
             );
         }
+        let session_life = self.session_life.0;
+        if !SESSION_LIFE.contains(&session_life) {
+            faults.push("auth.session_life: must lie between a minute and 30 days".into());
+        }
         let providers = providers::resolve(self.providers, faults);
-        Auth { anonymous, root_key: root_key.map(Secret::new), root_key_file: self.root_key_file, providers }
+        let root_key = root_key.map(Secret::new);
+        Auth { anonymous, root_key, session_life, providers, root_key_file: self.root_key_file }
     }
 }

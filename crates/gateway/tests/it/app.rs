@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -19,6 +19,8 @@ pub(crate) struct App {
     /// `http://127.0.0.1:<port>`
     pub(crate) url: String,
     process: Child,
+    /// What it says beyond its first line.
+    out: Option<BufReader<ChildStdout>>,
     folder: TempDir,
     arguments: Vec<String>,
 }
@@ -33,8 +35,8 @@ impl App {
     pub(crate) async fn configured(toml: &str) -> Self {
         let folder = folder(toml);
         let arguments = ["serve", "--listen", "127.0.0.1:0"].map(str::to_owned).to_vec();
-        let (process, url) = spawn(folder.path(), &arguments).await;
-        Self { url, process, folder, arguments }
+        let (process, url, out) = spawn(folder.path(), &arguments).await;
+        Self { url, process, out: Some(out), folder, arguments }
     }
 
     /// Ends it and starts it again on the same data, on another port.
@@ -53,7 +55,19 @@ impl App {
 
     /// Starts it again on the same data, once it has ended.
     pub(crate) async fn start_again(&mut self) {
-        (self.process, self.url) = spawn(self.folder.path(), &self.arguments).await;
+        let out;
+        (self.process, self.url, out) = spawn(self.folder.path(), &self.arguments).await;
+        self.out = Some(out);
+    }
+
+    /// What it says after its first line, or nothing when it ends without a word.
+    pub(crate) async fn next_line(&mut self) -> String {
+        let mut out = self.out.take().expect("read once");
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut line = String::new();
+            out.read_line(&mut line).map(|_| line)
+        });
+        tokio::time::timeout(PATIENCE, reading).await.expect("it says more or ends").unwrap().unwrap()
     }
 
     /// How much memory it holds, in MiB.
@@ -230,21 +244,21 @@ fn program(folder: &Path, arguments: &[impl AsRef<std::ffi::OsStr>]) -> Command 
 }
 
 /// Starts the program and reads the line that says where it listens.
-async fn spawn(folder: &Path, arguments: &[String]) -> (Child, String) {
+async fn spawn(folder: &Path, arguments: &[String]) -> (Child, String, BufReader<ChildStdout>) {
     let log = std::fs::OpenOptions::new().create(true).append(true).open(folder.join("log")).unwrap();
     let mut command = program(folder, arguments);
     let mut process = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
     let mut out = BufReader::new(process.stdout.take().unwrap());
     let reading = tokio::task::spawn_blocking(move || {
         let mut line = String::new();
-        out.read_line(&mut line).map(|_| line)
+        out.read_line(&mut line).map(|_| (line, out))
     });
-    let line =
+    let (line, out) =
         tokio::time::timeout(PATIENCE, reading).await.expect("the program gets ready").unwrap().unwrap();
     let address = line.split("(listening on ").nth(1).and_then(|rest| rest.split([',', ')']).next());
     let Some(address) = address else {
         let log = std::fs::read_to_string(folder.join("log")).unwrap_or_default();
         panic!("the program did not get ready: {line}{log}");
     };
-    (process, format!("http://{address}"))
+    (process, format!("http://{address}"), out)
 }

@@ -1,8 +1,11 @@
 //! Identity providers: whose tokens open what. The provider is a real one, of the peers.
 
+mod browser;
 mod flows;
 mod keys;
+mod links;
 pub(crate) mod provider;
+mod sign_in;
 mod tokens;
 
 use serde_json::{Value, json};

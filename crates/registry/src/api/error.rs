@@ -59,6 +59,16 @@ impl Problem {
             .with_header(header::RETRY_AFTER, &exceeded.seconds().to_string())
     }
 
+    /// Returns its status.
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// Returns what went wrong in words.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// Adds a member for programs.
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.members.insert(name.into(), value.into());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use auth::Refused;
+use auth::cookie::Session;
 use axum::body::HttpBody;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -21,9 +22,11 @@ use routing::Table;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::cookie::{self, Name};
 use super::error::Problem;
 use super::{place, unique};
 use crate::Registry;
+use crate::sessions::Open;
 use crate::trail::Trail;
 
 /// Most entries of one page.
@@ -35,7 +38,8 @@ const BODY_DEADLINE: Duration = Duration::from_secs(60);
 /// Entries of a page that asks for no number.
 const DEFAULT_LIMIT: usize = 100;
 
-/// Whoever holds a valid token that is not revoked. Fails with 401.
+/// Whoever holds a valid token that is not revoked, or is signed in. Fails with 401, and with 403 where a cookie writes from
+/// elsewhere than our own pages.
 pub(crate) struct Caller {
     /// Who it is.
     pub(crate) principal: Arc<Principal>,
@@ -43,6 +47,8 @@ pub(crate) struct Caller {
     pub(crate) grants: Grants,
     /// Notes of the request for the audit trail.
     pub(crate) trail: Trail,
+    /// The browser's session that calls, where it is one.
+    pub(crate) session: Option<Session>,
     /// The table by which the caller is judged.
     table: Arc<Table>,
 }
@@ -156,38 +162,70 @@ impl FromRequestParts<Arc<Registry>> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, registry: &Arc<Registry>) -> Result<Self, Problem> {
-        let mut values = parts.headers.get_all(header::AUTHORIZATION).iter();
-        let Some(value) = values.next() else {
-            return Err(Problem::unauthorized("a token is needed: Authorization: Bearer <token>", false));
+        let (principal, session) = match session(registry, parts) {
+            Some(open) => {
+                cookie::check(&parts.method, &parts.headers, &open, &registry.parts.settings)?;
+                (open.principal, Some(open.session))
+            }
+            None => (presented(parts, registry).await?, None),
         };
-        let refused = |detail: &str| Problem::unauthorized(detail, true);
-        let bearer = value.to_str().ok().and_then(bearer).filter(|_| values.next().is_none());
-        let bearer = bearer.ok_or_else(|| refused("Authorization must be one Bearer token"))?;
-        let principal = registry.parts.authenticator.identify(bearer, Timestamp::now()).await;
-        let principal = principal.map_err(|reason| match reason {
-            Refused::Unreachable => Problem::new(StatusCode::SERVICE_UNAVAILABLE, reason.to_string()),
-            _ => refused(&format!("the token is refused: {reason}")),
-        })?;
         let catalog = registry.catalog();
-        let issued = principal.token.as_ref().and_then(|id| catalog.tokens.get(id));
-        if issued.is_some_and(|token| token.revoked_at.is_some()) {
-            return Err(refused("the token is revoked"));
-        }
-        if let Some(resource) = &principal.resource {
-            return Err(refused(&format!("the token is good for {resource} alone")));
-        }
-        let is_ours = |audience: &str| is_api(audience, parts.headers.get(header::HOST), registry);
-        if principal.audiences.as_ref().is_some_and(|audiences| !audiences.iter().any(|one| is_ours(one))) {
-            return Err(refused("the token is meant for another audience than this API"));
-        }
+        admit(&principal, parts, registry)?;
         if let Some(limiter) = &registry.parts.limiter {
             limiter.elsewhere(&principal, Instant::now()).map_err(Problem::too_early)?;
         }
         let grants = Grants::of(&principal, &catalog.groups);
         let trail = parts.extensions.get::<Trail>().cloned().unwrap_or_default();
         trail.actor(&principal.subject);
-        Ok(Self { principal, grants, trail, table: registry.parts.live.full() })
+        Ok(Self { principal, grants, trail, session, table: registry.parts.live.full() })
     }
+}
+
+/// Returns the browser's session that a request shows. Whoever sends a token means that.
+pub(crate) fn session(registry: &Registry, parts: &Parts) -> Option<Open> {
+    if parts.headers.contains_key(header::AUTHORIZATION) {
+        return None;
+    }
+    let now = Timestamp::now();
+    Name::Session.read(&registry.parts.settings, &parts.headers).find_map(|one| registry.session(one, now))
+}
+
+/// Returns whom the token of a request stands for.
+async fn presented(parts: &Parts, registry: &Registry) -> Result<Arc<Principal>, Problem> {
+    let mut values = parts.headers.get_all(header::AUTHORIZATION).iter();
+    let Some(value) = values.next() else {
+        return Err(Problem::unauthorized("a token is needed: Authorization: Bearer <token>", false));
+    };
+    let token = value.to_str().ok().and_then(bearer).filter(|_| values.next().is_none());
+    let token = token.ok_or_else(|| Problem::unauthorized("Authorization must be one Bearer token", true))?;
+    bearer_principal(token, registry).await
+}
+
+/// Returns whom a token stands for.
+pub(crate) async fn bearer_principal(token: &str, registry: &Registry) -> Result<Arc<Principal>, Problem> {
+    let principal = registry.parts.authenticator.identify(token, Timestamp::now()).await;
+    principal.map_err(|reason| match reason {
+        Refused::Unreachable => Problem::new(StatusCode::SERVICE_UNAVAILABLE, reason.to_string()),
+        _ => Problem::unauthorized(&format!("the token is refused: {reason}"), true),
+    })
+}
+
+/// Checks that what a caller showed was not revoked, and is good for this API.
+pub(crate) fn admit(principal: &Principal, parts: &Parts, registry: &Registry) -> Result<(), Problem> {
+    let refused = |detail: &str| Err(Problem::unauthorized(detail, true));
+    let catalog = registry.catalog();
+    let issued = principal.token.as_ref().and_then(|id| catalog.tokens.get(id));
+    if issued.is_some_and(|token| token.revoked_at.is_some()) {
+        return refused("the token is revoked");
+    }
+    if let Some(resource) = &principal.resource {
+        return refused(&format!("the token is good for {resource} alone"));
+    }
+    let is_ours = |audience: &str| is_api(audience, parts.headers.get(header::HOST), registry);
+    if principal.audiences.as_ref().is_some_and(|audiences| !audiences.iter().any(|one| is_ours(one))) {
+        return refused("the token is meant for another audience than this API");
+    }
+    Ok(())
 }
 
 /// Says whether a URL is that of this API, as the audience of a token: the gateway's own, with or without `/api`.

@@ -1,6 +1,6 @@
 //! Tokens of our own: issued to anybody by an administrator and to themselves by others, shown once, revoked at once.
 
-mod own;
+pub(crate) mod own;
 
 use std::sync::Arc;
 

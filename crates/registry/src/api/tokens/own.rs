@@ -62,7 +62,8 @@ pub(super) fn check(record: &mut IssuedToken, caller: &Caller) -> Result<(), Pro
         )));
     }
     record.subject_issuer = Some(principal.issuer.to_string()).filter(|issuer| !issuer.is_empty());
-    record.made_with = principal.token.clone();
+    let session = caller.session.as_ref().map(|session| session.id.clone());
+    record.made_with = session.or_else(|| principal.token.clone());
     Ok(())
 }
 
@@ -83,7 +84,7 @@ pub(super) fn may_see(token: &IssuedToken, caller: &Caller) -> bool {
 }
 
 /// Returns a token and those that were made with it, and with those, as far as they are not revoked.
-pub(super) fn with_those_made_with<'a>(
+pub(crate) fn with_those_made_with<'a>(
     catalog: &'a Catalog,
     token: &'a Arc<IssuedToken>,
 ) -> Vec<&'a Arc<IssuedToken>> {
