@@ -136,7 +136,7 @@ impl Fetcher {
         let url = self
             .check("url", url.as_str(), trust)
             .map_err(|fault| Error::ForbiddenAddress { reason: fault.reason })?;
-        let endpoint = Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None };
+        let endpoint = Endpoint::at(url);
         let backends = self.backends(trust);
         let reply = backends.send_by(&endpoint, outgoing, Instant::now(), deadline).await?;
         let (head, body) = reply.into_parts();

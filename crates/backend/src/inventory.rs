@@ -69,19 +69,11 @@ impl Backends {
         now: Timestamp,
     ) -> Result<Inventory, Error> {
         let mut empty = Inventory {
-            era: Era::Modern,
-            legacy: None,
-            protocol_version: discovery.revision.as_str().into(),
             server_info: discovery.server_info,
             capabilities: discovery.capabilities,
             instructions: discovery.instructions,
-            tools: Vec::new(),
-            prompts: Vec::new(),
-            resources: Vec::new(),
-            templates: Vec::new(),
             reported: Reported { version: discovery.reported_version, previous: None, changed_at: None },
-            read_at: now,
-            has_event_stream: false,
+            ..Inventory::empty(Era::Modern, discovery.revision.as_str(), now)
         };
         self.fill(endpoint, Dress::Modern, &mut empty).await?;
         Ok(empty)
@@ -96,19 +88,12 @@ impl Backends {
     ) -> Result<Inventory, Error> {
         let endpoint = &greeting.met_at(endpoint);
         let mut empty = Inventory {
-            era: Era::Legacy,
-            legacy: None,
-            protocol_version: greeting.revision.as_str().into(),
             server_info: greeting.server_info,
             capabilities: greeting.capabilities,
             instructions: greeting.instructions,
-            tools: Vec::new(),
-            prompts: Vec::new(),
-            resources: Vec::new(),
-            templates: Vec::new(),
             reported: Reported { version: greeting.reported_version, previous: None, changed_at: None },
-            read_at: now,
             has_event_stream: greeting.has_event_stream,
+            ..Inventory::empty(Era::Legacy, greeting.revision.as_str(), now)
         };
         let session = greeting.session.as_deref();
         let dress = Dress::Session { revision: greeting.revision, id: session };

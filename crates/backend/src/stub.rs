@@ -136,7 +136,7 @@ pub(crate) fn json(body: &str) -> String {
 }
 
 pub(crate) fn endpoint(url: &str) -> Endpoint {
-    Endpoint { url: url.parse().unwrap(), headers: Vec::new(), pinned_era: None, authorization: None }
+    Endpoint::at(url.parse().unwrap())
 }
 
 /// Settings with deadlines fit for tests.

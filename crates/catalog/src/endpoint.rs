@@ -144,6 +144,11 @@ impl Transport {
 }
 
 impl Endpoint {
+    /// An endpoint of which no more is set than where it is.
+    pub fn at(url: Url) -> Self {
+        Self { url, headers: Vec::new(), pinned_era: None, authorization: None }
+    }
+
     /// Returns the name of the command that is the backend; `None` for one that is reached over HTTP.
     pub fn command(&self) -> Option<&str> {
         (self.url.scheme() == COMMAND_SCHEME).then(|| self.url.path())

@@ -118,6 +118,25 @@ impl Reported {
 }
 
 impl Inventory {
+    /// What a backend that says and offers nothing offers.
+    pub fn empty(era: Era, protocol_version: &str, read_at: Timestamp) -> Self {
+        Self {
+            era,
+            legacy: None,
+            protocol_version: protocol_version.into(),
+            server_info: "{}".into(),
+            capabilities: "{}".into(),
+            instructions: None,
+            tools: Vec::new(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            reported: Reported::default(),
+            read_at,
+            has_event_stream: false,
+        }
+    }
+
     /// Puts together what a backend said in both eras.
     pub fn of_both(modern: Self, legacy: Self) -> Self {
         let side = LegacySide {

@@ -66,6 +66,23 @@ pub struct Version {
     pub updated_at: Timestamp,
 }
 
+impl Version {
+    /// A version of which no more is known than its label and where it lives.
+    pub fn new(label: VersionLabel, endpoint: Endpoint, now: Timestamp) -> Self {
+        Self {
+            label,
+            endpoint: Arc::new(endpoint),
+            description: String::new(),
+            status: Status::default(),
+            released_on: None,
+            deprecated_at: None,
+            sunset_on: None,
+            registered_at: now,
+            updated_at: now,
+        }
+    }
+}
+
 /// How mature a version is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Status {

@@ -9,9 +9,9 @@ use backend::{Backends, Outgoing, Reply};
 use bytes::Bytes;
 use catalog::access::{Principal, Scope};
 use catalog::endpoint::{AddressRule, Endpoint, Era};
-use catalog::inventory::{Inventory, Item, Reported};
+use catalog::inventory::{Inventory, Item};
 use catalog::name::{ServerPath, Slug, VersionLabel};
-use catalog::server::{Server, Status, Version};
+use catalog::server::{Server, Version};
 use catalog::time::Timestamp;
 use catalog::virtual_server::{Mapping, VirtualServer};
 use catalog::{Catalog, VersionKey};
@@ -129,21 +129,12 @@ pub(crate) fn table(catalog: &Catalog) -> Table {
 /// Adds an enabled server; the first label is active.
 pub(crate) fn add_server(catalog: &mut Catalog, path: &str, labels: &[&str], url: &str, era: Option<Era>) {
     let url = Endpoint::parse_url("url", url, AddressRule { allow_private: true }).unwrap();
-    let version = |label: &&str| Version {
-        label: VersionLabel::parse("version", label).unwrap(),
-        endpoint: Arc::new(Endpoint {
-            url: url.clone(),
-            headers: Vec::new(),
-            pinned_era: era,
-            authorization: None,
-        }),
-        description: String::new(),
-        status: Status::Stable,
-        released_on: None,
-        deprecated_at: None,
-        sunset_on: None,
-        registered_at: Timestamp(0),
-        updated_at: Timestamp(0),
+    let version = |label: &&str| {
+        Version::new(
+            VersionLabel::parse("version", label).unwrap(),
+            Endpoint { pinned_era: era, ..Endpoint::at(url.clone()) },
+            Timestamp(0),
+        )
     };
     let path = ServerPath::parse("path", path).unwrap();
     let first = Server::new(path.clone(), path.to_string(), version(&labels[0]), Timestamp(0));
@@ -159,19 +150,10 @@ pub(crate) fn add_inventory(catalog: &mut Catalog, path: &str, label: &str, era:
         Item { name: (*name).into(), json: json.into() }
     };
     let inventory = Inventory {
-        era,
-        legacy: None,
-        protocol_version: "2025-11-25".into(),
         server_info: r#"{"name":"stub","version":"1"}"#.into(),
         capabilities: r#"{"tools":{},"logging":{}}"#.into(),
-        instructions: None,
         tools: tools.iter().map(item).collect(),
-        prompts: Vec::new(),
-        resources: Vec::new(),
-        templates: Vec::new(),
-        reported: Reported::default(),
-        read_at: Timestamp(0),
-        has_event_stream: false,
+        ..Inventory::empty(era, "2025-11-25", Timestamp(0))
     };
     Arc::make_mut(&mut catalog.inventories).insert(key(path, label), Arc::new(inventory));
 }

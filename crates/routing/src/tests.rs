@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use catalog::access::{Group, Scope};
 use catalog::endpoint::{AddressRule, Endpoint, Era, Eras};
-use catalog::inventory::{Inventory, Item, Reported};
+use catalog::inventory::{Inventory, Item};
 use catalog::name::{ServerPath, Slug, ToolName, VersionLabel};
 use catalog::server::{Server, Status, Version};
 use catalog::time::Timestamp;
@@ -145,35 +145,11 @@ fn scope(text: &str) -> Scope {
 fn version(text: &str) -> Version {
     let rule = AddressRule { allow_private: true };
     let url = Endpoint::parse_url("url", &format!("http://127.0.0.1:9000/{text}"), rule).unwrap();
-    Version {
-        label: label(text),
-        endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None }),
-        description: String::new(),
-        status: Status::Stable,
-        released_on: None,
-        deprecated_at: None,
-        sunset_on: None,
-        registered_at: NOW,
-        updated_at: NOW,
-    }
+    Version::new(label(text), Endpoint::at(url), NOW)
 }
 
 fn empty_inventory() -> Inventory {
-    Inventory {
-        era: Era::Legacy,
-        legacy: None,
-        protocol_version: "2025-11-25".into(),
-        server_info: "{}".into(),
-        capabilities: r#"{"tools":{}}"#.into(),
-        instructions: None,
-        tools: Vec::new(),
-        prompts: Vec::new(),
-        resources: Vec::new(),
-        templates: Vec::new(),
-        reported: Reported::default(),
-        read_at: NOW,
-        has_event_stream: false,
-    }
+    Inventory { capabilities: r#"{"tools":{}}"#.into(), ..Inventory::empty(Era::Legacy, "2025-11-25", NOW) }
 }
 
 /// The inventory of a backend that says the same in both eras.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use catalog::endpoint::{AddressRule, Endpoint, Era};
-use catalog::inventory::{Inventory, Item, Reported};
+use catalog::inventory::{Inventory, Item};
 use catalog::name::{ServerPath, Slug, VersionLabel};
-use catalog::server::{Server, Status, Version, Visibility};
+use catalog::server::{Server, Version, Visibility};
 use catalog::time::Timestamp;
 use catalog::virtual_server::{Mapping, VirtualServer};
 use catalog::{Catalog, VersionKey};
@@ -19,15 +19,8 @@ fn version(label: &str, description: &str) -> Version {
     let rule = AddressRule { allow_private: true };
     let url = Endpoint::parse_url("url", "http://127.0.0.1:1/mcp", rule).unwrap();
     Version {
-        label: VersionLabel::parse("version", label).unwrap(),
-        endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None }),
         description: description.into(),
-        status: Status::Stable,
-        released_on: None,
-        deprecated_at: None,
-        sunset_on: None,
-        registered_at: NOW,
-        updated_at: NOW,
+        ..Version::new(VersionLabel::parse("version", label).unwrap(), Endpoint::at(url), NOW)
     }
 }
 
@@ -50,19 +43,8 @@ fn offer(catalog: &mut Catalog, path: &str, label: &str, tools: &[(&str, &str)])
             .into(),
     };
     let inventory = Inventory {
-        era: Era::Legacy,
-        legacy: None,
-        protocol_version: "2025-11-25".into(),
-        server_info: "{}".into(),
-        capabilities: "{}".into(),
-        instructions: None,
         tools: tools.iter().map(item).collect(),
-        prompts: Vec::new(),
-        resources: Vec::new(),
-        templates: Vec::new(),
-        reported: Reported::default(),
-        read_at: NOW,
-        has_event_stream: false,
+        ..Inventory::empty(Era::Legacy, "2025-11-25", NOW)
     };
     let path = ServerPath::parse("path", path).unwrap();
     let key = VersionKey::new(&path, &VersionLabel::parse("version", label).unwrap());

@@ -10,7 +10,7 @@ use catalog::VersionKey;
 use catalog::endpoint::{Endpoint, Era};
 use catalog::inventory::{Inventory, Item, Reported};
 use catalog::name::{ServerPath, VersionLabel};
-use catalog::server::{Server, Status, Version};
+use catalog::server::{Server, Version};
 use catalog::time::Timestamp;
 use serde::Serialize;
 use serde_json::json;
@@ -157,38 +157,22 @@ fn server(number: usize, backend: SocketAddr, edits: &mut Vec<Edit>) -> anyhow::
 fn version(label: &str, number: usize, backend: SocketAddr, now: Timestamp) -> anyhow::Result<Version> {
     let url = format!("http://{backend}/{label}/{number}/mcp");
     Ok(Version {
-        label: VersionLabel::parse("version", label).expect("a good label"),
-        endpoint: Arc::new(Endpoint {
-            url: url.parse()?,
-            headers: Vec::new(),
-            pinned_era: None,
-            authorization: None,
-        }),
         description: format!("Server number {number} of the benchmark's large catalog, version {label}."),
-        status: Status::Stable,
-        released_on: None,
-        deprecated_at: None,
-        sunset_on: None,
-        registered_at: now,
-        updated_at: now,
+        ..Version::new(
+            VersionLabel::parse("version", label).expect("a good label"),
+            Endpoint::at(url.parse()?),
+            now,
+        )
     })
 }
 
 fn inventory(now: Timestamp) -> Inventory {
     let tool = |number| Item { name: format!("tool_{number:02}").into(), json: backend::tool(number).into() };
     Inventory {
-        era: Era::Legacy,
-        legacy: None,
-        protocol_version: "2025-06-18".to_owned(),
         server_info: r#"{"name":"bench","version":"1.0.0"}"#.into(),
         capabilities: r#"{"tools":{}}"#.into(),
-        instructions: None,
         tools: (0..backend::TOOLS).map(tool).collect(),
-        prompts: Vec::new(),
-        resources: Vec::new(),
-        templates: Vec::new(),
         reported: Reported { version: Some("1.0.0".to_owned()), previous: None, changed_at: None },
-        read_at: now,
-        has_event_stream: false,
+        ..Inventory::empty(Era::Legacy, "2025-06-18", now)
     }
 }

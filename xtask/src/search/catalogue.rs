@@ -6,9 +6,9 @@ use anyhow::Context as _;
 use catalog::Catalog;
 use catalog::VersionKey;
 use catalog::endpoint::{AddressRule, Endpoint, Era};
-use catalog::inventory::{Inventory, Item, Reported};
+use catalog::inventory::{Inventory, Item};
 use catalog::name::{ServerPath, VersionLabel};
-use catalog::server::{Server, Status, Version};
+use catalog::server::{Server, Version};
 use catalog::time::Timestamp;
 
 /// Adds an enabled server without tools.
@@ -16,17 +16,8 @@ pub(super) fn add(catalog: &mut Catalog, path: &str, name: &str, description: &s
     let rule = AddressRule { allow_private: true };
     let url = Endpoint::parse_url("url", "http://127.0.0.1:1/mcp", rule).ok().context("a loopback URL")?;
     let now = Timestamp(0);
-    let version = Version {
-        label: label()?,
-        endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None }),
-        description: description.to_owned(),
-        status: Status::Stable,
-        released_on: None,
-        deprecated_at: None,
-        sunset_on: None,
-        registered_at: now,
-        updated_at: now,
-    };
+    let version =
+        Version { description: description.to_owned(), ..Version::new(label()?, Endpoint::at(url), now) };
     let path = ServerPath::parse("path", path).ok().with_context(|| format!("path {path:?}"))?;
     let mut server = Server::new(path, name.to_owned(), version, now);
     server.is_enabled = true;
@@ -41,19 +32,8 @@ pub(super) fn offer(catalog: &mut Catalog, path: &str, tools: Vec<(String, Strin
         Item { name: name.into(), json: json.to_string().into() }
     };
     let inventory = Inventory {
-        era: Era::Legacy,
-        legacy: None,
-        protocol_version: "2025-11-25".into(),
-        server_info: "{}".into(),
-        capabilities: "{}".into(),
-        instructions: None,
         tools: tools.into_iter().map(item).collect(),
-        prompts: Vec::new(),
-        resources: Vec::new(),
-        templates: Vec::new(),
-        reported: Reported::default(),
-        read_at: Timestamp(0),
-        has_event_stream: false,
+        ..Inventory::empty(Era::Legacy, "2025-11-25", Timestamp(0))
     };
     let path = ServerPath::parse("path", path).ok().with_context(|| format!("path {path:?}"))?;
     let key = VersionKey::new(&path, &label()?);

@@ -163,7 +163,7 @@ fn transports() {
         ("stdio:files", Transport::Stdio, Some("files")),
     ] {
         let url = Endpoint::parse_url("url", text, OPEN).unwrap();
-        let endpoint = Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None };
+        let endpoint = Endpoint::at(url);
         assert_eq!((endpoint.transport(), endpoint.command()), (transport, command), "{text}");
     }
 }

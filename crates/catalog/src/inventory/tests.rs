@@ -25,19 +25,8 @@ fn a_changed_version_keeps_the_one_before_and_the_time() {
 #[test]
 fn an_offer_is_the_same_whenever_it_was_read() {
     let one = Inventory {
-        era: Era::Legacy,
-        legacy: None,
-        protocol_version: "2025-11-25".into(),
-        server_info: "{}".into(),
-        capabilities: "{}".into(),
-        instructions: None,
         tools: vec![Item { name: "search".into(), json: "{\"name\":\"search\"}".into() }],
-        prompts: Vec::new(),
-        resources: Vec::new(),
-        templates: Vec::new(),
-        reported: Reported::default(),
-        read_at: Timestamp(1),
-        has_event_stream: false,
+        ..Inventory::empty(Era::Legacy, "2025-11-25", Timestamp(1))
     };
     assert_eq!(one.tool("search"), one.tools.first());
     assert_eq!(one.tool("Search"), None);
@@ -56,19 +45,10 @@ fn items(names: &[&str]) -> Vec<Item> {
 
 fn inventory(era: Era, tools: &[&str], prompts: &[&str]) -> Inventory {
     Inventory {
-        era,
-        legacy: None,
-        protocol_version: era.as_str().into(),
-        server_info: "{}".into(),
-        capabilities: "{}".into(),
         instructions: Some(era.as_str().into()),
         tools: items(tools),
         prompts: items(prompts),
-        resources: Vec::new(),
-        templates: Vec::new(),
-        reported: Reported::default(),
-        read_at: Timestamp(1),
-        has_event_stream: false,
+        ..Inventory::empty(era, era.as_str(), Timestamp(1))
     }
 }
 

@@ -10,15 +10,8 @@ const LATER: Timestamp = Timestamp(1_768_003_260_000);
 fn version(label: &str) -> Version {
     let url = Url::parse(&format!("http://{label}.example.com/mcp")).unwrap();
     Version {
-        label: VersionLabel::parse("version", label).unwrap(),
-        endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None }),
         description: format!("about {label}"),
-        status: Status::Stable,
-        released_on: None,
-        deprecated_at: None,
-        sunset_on: None,
-        registered_at: NOW,
-        updated_at: NOW,
+        ..Version::new(VersionLabel::parse("version", label).unwrap(), Endpoint::at(url), NOW)
     }
 }
 

@@ -7,8 +7,8 @@ use url::Url;
 use super::*;
 use crate::VersionKey;
 use crate::endpoint::{Endpoint, Era};
-use crate::inventory::{Inventory, Item, Reported};
-use crate::server::{Server, Status, Version};
+use crate::inventory::{Inventory, Item};
+use crate::server::{Server, Version};
 
 const NOW: Timestamp = Timestamp(1_768_003_200_000);
 
@@ -39,34 +39,13 @@ fn catalog() -> Catalog {
 
 fn version(label: &str) -> Version {
     let url = Url::parse("http://127.0.0.1:9000/mcp").unwrap();
-    Version {
-        label: VersionLabel::parse("version", label).unwrap(),
-        endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None }),
-        description: String::new(),
-        status: Status::Stable,
-        released_on: None,
-        deprecated_at: None,
-        sunset_on: None,
-        registered_at: NOW,
-        updated_at: NOW,
-    }
+    Version::new(VersionLabel::parse("version", label).unwrap(), Endpoint::at(url), NOW)
 }
 
 fn inventory(tools: &[&str]) -> Inventory {
     Inventory {
-        era: Era::Legacy,
-        legacy: None,
-        protocol_version: "2025-11-25".into(),
-        server_info: "{}".into(),
-        capabilities: "{}".into(),
-        instructions: None,
         tools: tools.iter().map(|name| Item { name: (*name).into(), json: "{}".into() }).collect(),
-        prompts: Vec::new(),
-        resources: Vec::new(),
-        templates: Vec::new(),
-        reported: Reported::default(),
-        read_at: NOW,
-        has_event_stream: false,
+        ..Inventory::empty(Era::Legacy, "2025-11-25", NOW)
     }
 }
 

@@ -177,7 +177,7 @@ impl Speaker {
         if body.is_some() {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
-        let endpoint = Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None };
+        let endpoint = Endpoint::at(url);
         let outgoing = Outgoing { method, headers, body: body.unwrap_or_default().into() };
         self.backends.send(&endpoint, outgoing).await.map_err(|error| self.unreachable(&error))
     }

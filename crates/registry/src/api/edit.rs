@@ -138,17 +138,7 @@ impl VersionEdit {
         let mut faults = Vec::new();
         self.require_whole(&mut faults);
         let Some(url) = self.url.clone() else { return Err(faults) };
-        let bare = Version {
-            label,
-            endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None }),
-            description: String::new(),
-            status: Status::default(),
-            released_on: None,
-            deprecated_at: None,
-            sunset_on: None,
-            registered_at: now,
-            updated_at: now,
-        };
+        let bare = Version::new(label, Endpoint::at(url), now);
         self.apply(server, &bare, now).map_err(|fault| vec![fault])
     }
 

@@ -1,9 +1,8 @@
 //! Pairs of offers, made by hand, and what a person must be told about them.
 
 use catalog::endpoint::{Endpoint, Era};
-use catalog::inventory::Reported;
 use catalog::name::{Slug, ToolName};
-use catalog::server::{Server, Status, Version};
+use catalog::server::{Server, Version};
 use catalog::time::Timestamp;
 use catalog::virtual_server::{Mapping, VirtualServer};
 use catalog::{Catalog, VersionKey};
@@ -37,21 +36,7 @@ fn items(list: &[Value], key: &str) -> Vec<Item> {
 }
 
 fn offer(tools: &[Value]) -> Inventory {
-    Inventory {
-        era: Era::Legacy,
-        legacy: None,
-        protocol_version: "2025-11-25".into(),
-        server_info: "{}".into(),
-        capabilities: "{}".into(),
-        instructions: None,
-        tools: items(tools, "name"),
-        prompts: Vec::new(),
-        resources: Vec::new(),
-        templates: Vec::new(),
-        reported: Reported::default(),
-        read_at: Timestamp(0),
-        has_event_stream: false,
-    }
+    Inventory { tools: items(tools, "name"), ..Inventory::empty(Era::Legacy, "2025-11-25", Timestamp(0)) }
 }
 
 #[test]
@@ -246,22 +231,8 @@ fn virtual_servers_with_a_broken_tool_are_named() {
 }
 
 fn two_versions(path: &ServerPath, first: &VersionLabel, second: &VersionLabel) -> Catalog {
-    let version = |label: &VersionLabel| Version {
-        label: label.clone(),
-        endpoint: Endpoint {
-            url: "http://127.0.0.1:9000/mcp".parse().unwrap(),
-            headers: Vec::new(),
-            pinned_era: None,
-            authorization: None,
-        }
-        .into(),
-        description: String::new(),
-        status: Status::Stable,
-        released_on: None,
-        deprecated_at: None,
-        sunset_on: None,
-        registered_at: Timestamp(0),
-        updated_at: Timestamp(0),
+    let version = |label: &VersionLabel| {
+        Version::new(label.clone(), Endpoint::at("http://127.0.0.1:9000/mcp".parse().unwrap()), Timestamp(0))
     };
     let server = Server::new(path.clone(), "GitHub".into(), version(first), Timestamp(0));
     let server = server.add(version(second), Timestamp(0)).unwrap();

@@ -22,19 +22,9 @@ const NOWHERE: &str = "http://127.0.0.1:1/mcp";
 fn inventory(tool_bytes: usize) -> Inventory {
     let json = format!(r#"{{"name":"tool","description":"{}"}}"#, " ".repeat(tool_bytes));
     Inventory {
-        era: Era::Legacy,
-        legacy: None,
-        protocol_version: "2025-06-18".to_owned(),
-        server_info: "{}".into(),
-        capabilities: "{}".into(),
-        instructions: None,
         tools: vec![Item { name: "tool".into(), json: json.into() }],
-        prompts: Vec::new(),
-        resources: Vec::new(),
-        templates: Vec::new(),
         reported: Reported { version: Some("1".to_owned()), previous: None, changed_at: None },
-        read_at: Timestamp(0),
-        has_event_stream: false,
+        ..Inventory::empty(Era::Legacy, "2025-06-18", Timestamp(0))
     }
 }
 
@@ -92,12 +82,8 @@ async fn a_person_goes_before_all_that_was_read() {
 async fn each_of_a_batch_learns_what_came_of_its_own() {
     let scene = Scene::start().await;
     let mut observations = observed(&scene, 3).await;
-    observations[1].endpoint = Arc::new(catalog::endpoint::Endpoint {
-        url: "http://127.0.0.1:2/mcp".parse().unwrap(),
-        headers: Vec::new(),
-        pinned_era: None,
-        authorization: None,
-    });
+    observations[1].endpoint =
+        Arc::new(catalog::endpoint::Endpoint::at("http://127.0.0.1:2/mcp".parse().unwrap()));
     let moved = observations[1].key.clone();
     let kept = join_all(observations.into_iter().map(|one| scene.registry.observations.keep(one))).await;
     assert!(kept[0].is_ok() && kept[2].is_ok());

@@ -67,12 +67,7 @@ pub(crate) fn version(name: &str) -> Version {
 
 /// A version with nothing set that may be left out.
 pub(crate) fn bare_version(name: &str) -> Version {
-    let endpoint = Endpoint {
-        url: Url::parse("http://127.0.0.1:9000/").expect("a sound URL"),
-        headers: Vec::new(),
-        pinned_era: None,
-        authorization: None,
-    };
+    let endpoint = Endpoint::at(Url::parse("http://127.0.0.1:9000/").expect("a sound URL"));
     Version {
         endpoint: Arc::new(endpoint),
         description: String::new(),
@@ -142,21 +137,7 @@ pub(crate) fn inventory_of_both() -> Inventory {
 
 /// An inventory of a backend that offers nothing and says little.
 pub(crate) fn bare_inventory() -> Inventory {
-    Inventory {
-        era: Era::Modern,
-        legacy: None,
-        protocol_version: "2026-07-28".into(),
-        server_info: "{}".into(),
-        capabilities: "{}".into(),
-        instructions: None,
-        tools: Vec::new(),
-        prompts: Vec::new(),
-        resources: Vec::new(),
-        templates: Vec::new(),
-        reported: Reported::default(),
-        read_at: NOW,
-        has_event_stream: false,
-    }
+    Inventory::empty(Era::Modern, "2026-07-28", NOW)
 }
 
 /// A virtual server with every field set.

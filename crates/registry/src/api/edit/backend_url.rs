@@ -23,8 +23,7 @@ pub(super) fn read(fields: &mut Fields, parts: &Parts) -> Option<Url> {
     let text = fields.text("proxy_pass_url", MAX_TEXT_BYTES);
     let rule = parts.settings.address_rule;
     let url = text.and_then(|text| fields.checked(Endpoint::parse_url("proxy_pass_url", &text, rule)));
-    let endpoint =
-        url.map(|url| Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None });
+    let endpoint = url.map(Endpoint::at);
     if let Some(name) = endpoint.as_ref().and_then(Endpoint::command) {
         let stdio = &parts.backends.settings().stdio;
         if !stdio.has(name) {

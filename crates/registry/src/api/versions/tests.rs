@@ -228,19 +228,8 @@ async fn a_tool_with_half_a_surrogate_pair_is_shown_as_it_is() {
     let written = scene.registry.apply(|catalog| {
         let server = catalog.servers.values().next().expect("it was registered");
         let inventory = Inventory {
-            era: catalog::endpoint::Era::Legacy,
-            legacy: None,
-            protocol_version: "2025-11-25".into(),
-            server_info: "{}".into(),
-            capabilities: "{}".into(),
-            instructions: None,
             tools: vec![Item { name: "cut".into(), json: json.into() }],
-            prompts: Vec::new(),
-            resources: Vec::new(),
-            templates: Vec::new(),
-            reported: catalog::inventory::Reported::default(),
-            read_at: catalog::time::Timestamp::now(),
-            has_event_stream: false,
+            ..Inventory::empty(catalog::endpoint::Era::Legacy, "2025-11-25", catalog::time::Timestamp::now())
         };
         let key = VersionKey::new(&server.path, &server.active().label);
         Ok((Change::new(vec![Edit::PutInventory(key, std::sync::Arc::new(inventory))]), ()))

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use catalog::VersionKey;
 use catalog::endpoint::Endpoint;
 use catalog::name::{ServerPath, VersionLabel};
-use catalog::server::{Server, Status, Version};
+use catalog::server::{Server, Version};
 use catalog::time::Timestamp;
 
 use super::Schedule;
@@ -16,17 +16,7 @@ const NOW: Timestamp = Timestamp(0);
 
 fn version(label: &str) -> Version {
     let url = "http://127.0.0.1:1/mcp".parse().unwrap();
-    Version {
-        label: VersionLabel::parse("version", label).unwrap(),
-        endpoint: Arc::new(Endpoint { url, headers: Vec::new(), pinned_era: None, authorization: None }),
-        description: String::new(),
-        status: Status::Stable,
-        released_on: None,
-        deprecated_at: None,
-        sunset_on: None,
-        registered_at: NOW,
-        updated_at: NOW,
-    }
+    Version::new(VersionLabel::parse("version", label).unwrap(), Endpoint::at(url), NOW)
 }
 
 /// A server with two versions, of which `active` is active.
