@@ -77,8 +77,7 @@ impl Fetcher {
 
     /// Gets a document of at most `limit` bytes.
     pub async fn get(&self, url: &Url, trust: Trust, limit: usize) -> Result<Fetched, Error> {
-        let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
-        self.fetch(url, trust, Outgoing { method: Method::GET, headers, body: Bytes::new() }, limit).await
+        self.fetch(url, trust, asking_for("application/json"), limit).await
     }
 
     /// Gets a document that takes longer than others.
@@ -89,9 +88,7 @@ impl Fetcher {
         limit: usize,
         within: Duration,
     ) -> Result<Fetched, Error> {
-        let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("*/*"))]);
-        let outgoing = Outgoing { method: Method::GET, headers, body: Bytes::new() };
-        self.fetch_until(url, trust, outgoing, limit, Instant::now() + within).await
+        self.fetch_until(url, trust, asking_for("*/*"), limit, Instant::now() + within).await
     }
 
     /// Sends a request and reads its answer, of at most `limit` bytes. The connection goes to an address that was
@@ -155,6 +152,12 @@ impl Fetcher {
     fn rule(&self, trust: Trust) -> AddressRule {
         self.backends(trust).settings.address_rule
     }
+}
+
+/// A request for a document of these media types.
+fn asking_for(media: &'static str) -> Outgoing {
+    let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(media))]);
+    Outgoing { method: Method::GET, headers, body: Bytes::new() }
 }
 
 impl Fetched {

@@ -87,11 +87,10 @@ impl Backends {
     async fn send_once(
         &self,
         route: &Route,
-        outgoing: Outgoing,
+        mut outgoing: Outgoing,
         now: Instant,
         deadline: Instant,
     ) -> Result<Response<Reply>, Error> {
-        let mut outgoing = outgoing;
         while let Some(line) = route.host.take(now) {
             match self.on_line(route, line, outgoing, deadline).await {
                 Ok(response) => return Ok(response),

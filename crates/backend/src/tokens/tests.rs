@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use catalog::endpoint::Secret;
+use catalog::authorization::Flow;
+use catalog::connection::User;
+use catalog::endpoint::{Endpoint, Secret};
 use catalog::name::ServerPath;
 use futures_util::future::join_all;
 
