@@ -203,14 +203,7 @@ pub(crate) fn operate(call: &Call, target: Target<'_>) -> Result<(), Error> {
 /// Checks a tool of a virtual server: the scopes of the endpoint and of the tool; and where the endpoint is guarded, or
 /// else the server behind it, that a scope allows to call it.
 pub(crate) fn call_tool(call: &Call, target: &VirtualTarget, tool: &Tool) -> Result<(), Error> {
-    let guarded = match call.table.guard(&target.path) {
-        Some(guard) => Some((guard, target.path.as_str(), &*tool.exposed)),
-        None => {
-            let path = target.backends[tool.backend].key.path.as_str();
-            call.table.guard(path).map(|guard| (guard, path, &*tool.original))
-        }
-    };
-    let Some((guard, path, name)) = guarded else {
+    let Some((guard, path, name)) = guard_of(&call.table, target, tool) else {
         return may(&call.table, &call.principal, &target.required_scopes, &tool.needs);
     };
     let mut needed = target.required_scopes.clone();
@@ -227,20 +220,33 @@ pub(crate) fn sees_tool(call: &Call, target: &VirtualTarget, tool: &Tool) -> boo
     if table.missing(principal, &tool.needs).is_some() {
         return false;
     }
-    let shows = |guard: &Guard, name: &str| guard.shows(|scope| table.holds(principal, scope), name);
-    match table.guard(&target.path) {
-        Some(guard) => shows(guard, &tool.exposed),
-        None => {
-            let guard = table.guard(target.backends[tool.backend].key.path.as_str());
-            guard.is_none_or(|guard| shows(guard, &tool.original))
-        }
+    guard_of(table, target, tool)
+        .is_none_or(|(guard, _, name)| guard.shows(|scope| table.holds(principal, scope), name))
+}
+
+/// Finds what guards a tool of a virtual server, the path that is guarded and the tool's name there: the endpoint where
+/// it is guarded itself, or else the server behind it.
+fn guard_of<'a>(
+    table: &'a Table,
+    target: &'a VirtualTarget,
+    tool: &'a Tool,
+) -> Option<(&'a Guard, &'a str, &'a str)> {
+    if let Some(guard) = table.guard(&target.path) {
+        return Some((guard, &target.path, &tool.exposed));
     }
+    let version = &target.backends[tool.backend];
+    guard_behind(table, target, version).map(|guard| (guard, version.key.path.as_str(), &*tool.original))
+}
+
+/// Finds what guards a server behind a virtual server that is not guarded itself.
+fn guard_behind<'a>(table: &'a Table, target: &VirtualTarget, version: &VersionTarget) -> Option<&'a Guard> {
+    table.guard(version.key.path.as_str()).filter(|_| table.guard(&target.path).is_none())
 }
 
 /// Says whether a caller may use a method at a server behind a virtual server that is not guarded itself.
 pub(crate) fn reaches(call: &Call, target: &VirtualTarget, version: &VersionTarget, method: &str) -> bool {
     let (table, principal) = (&call.table, &call.principal);
-    let guard = table.guard(version.key.path.as_str()).filter(|_| table.guard(&target.path).is_none());
+    let guard = guard_behind(table, target, version);
     let allows = |guard: &Guard| guard.allows(|scope| table.holds(principal, scope), method, None);
     principal.is_admin || guard.is_none_or(allows)
 }
@@ -252,9 +258,8 @@ pub(crate) fn reach(
     version: &VersionTarget,
     method: &str,
 ) -> Result<(), Error> {
-    let path = version.key.path.as_str();
-    match call.table.guard(path).filter(|_| call.table.guard(&target.path).is_none()) {
-        Some(guard) => allow(call, guard, path, &target.required_scopes, method, None),
+    match guard_behind(&call.table, target, version) {
+        Some(guard) => allow(call, guard, version.key.path.as_str(), &target.required_scopes, method, None),
         None => Ok(()),
     }
 }
