@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{FromRequestParts, State};
+use axum::extract::State;
 use catalog::Catalog;
 use catalog::connection::{Connection, User};
 use catalog::error::Refusal;
 use http::StatusCode;
-use http::request::Parts;
 use serde::{Deserialize, Serialize};
 use store::change::{Change, Edit};
 use utoipa::{IntoParams, ToSchema};
@@ -17,7 +16,7 @@ use utoipa_axum::routes;
 
 use super::document::rfc3339;
 use super::error::Problem;
-use super::extract::{Caller, Paging, Params, part};
+use super::extract::{Caller, Named, Paging, Params};
 use crate::Registry;
 
 /// Makes the routes of this file.
@@ -32,17 +31,6 @@ struct Filter {
     /// Those of everybody, for administrators; else the caller's own.
     #[serde(default)]
     everybody: bool,
-}
-
-/// The connection that the path of the request names.
-struct At(String);
-
-impl FromRequestParts<Arc<Registry>> for At {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, registry: &Arc<Registry>) -> Result<Self, Problem> {
-        part(parts, registry, "id").await.map(Self)
-    }
 }
 
 /// A connection. Its tokens are never shown.
@@ -111,7 +99,7 @@ async fn list_connections(
 async fn delete_connection(
     State(registry): State<Arc<Registry>>,
     caller: Caller,
-    At(id): At,
+    Named(id): Named,
 ) -> Result<StatusCode, Problem> {
     registry
         .apply_for(&caller.trail, |catalog| {

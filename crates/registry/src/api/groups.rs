@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{FromRequestParts, State};
+use axum::extract::State;
 use catalog::Catalog;
 use catalog::access::{Group, Scope};
 use catalog::error::{Invalid, Refusal};
@@ -14,7 +14,6 @@ use catalog::name::MAX_SCOPE_BYTES;
 use catalog::prose::check_prose;
 use catalog::unreadable::Place;
 use http::StatusCode;
-use http::request::Parts;
 use serde::{Deserialize, Serialize};
 use store::change::{Change, Edit, Expect};
 use utoipa::ToSchema;
@@ -22,7 +21,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::error::Problem;
-use super::extract::{Admin, IfMatch, JsonBody, Paging, part};
+use super::extract::{Admin, IfMatch, JsonBody, Named, Paging};
 use super::tagged::Tagged;
 use crate::Registry;
 use crate::trail::Trail;
@@ -83,17 +82,6 @@ struct Page {
     has_next: bool,
 }
 
-/// What the path of the request names.
-struct At(String);
-
-impl FromRequestParts<Arc<Registry>> for At {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, registry: &Arc<Registry>) -> Result<Self, Problem> {
-        part(parts, registry, "name").await.map(Self)
-    }
-}
-
 /// Makes a group
 #[utoipa::path(post, path = "/api/groups", tag = "groups", request_body = Body,
     responses((status = 201, description = "It is made", body = Document),
@@ -139,7 +127,7 @@ async fn list_groups(State(registry): State<Arc<Registry>>, _: Admin, paging: Pa
 async fn show_group(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    At(name): At,
+    Named(name): Named,
 ) -> Result<Tagged<Document>, Problem> {
     Ok(tagged(require(&registry.catalog(), &name)?))
 }
@@ -154,7 +142,7 @@ async fn show_group(
 async fn replace_group(
     State(registry): State<Arc<Registry>>,
     Admin(caller): Admin,
-    At(name): At,
+    Named(name): Named,
     if_match: IfMatch,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
@@ -172,7 +160,7 @@ async fn replace_group(
 async fn edit_group(
     State(registry): State<Arc<Registry>>,
     Admin(caller): Admin,
-    At(name): At,
+    Named(name): Named,
     if_match: IfMatch,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
@@ -189,7 +177,7 @@ async fn edit_group(
 async fn delete_group(
     State(registry): State<Arc<Registry>>,
     Admin(caller): Admin,
-    At(name): At,
+    Named(name): Named,
     if_match: IfMatch,
 ) -> Result<StatusCode, Problem> {
     let gone = registry.apply_for(&caller.trail, |catalog| {

@@ -14,8 +14,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::error::Problem;
-use super::extract::{AtServer, Caller, JsonBody};
-use super::virtual_servers::{At, require};
+use super::extract::{AtServer, Caller, JsonBody, Named};
+use super::virtual_servers::require;
 use crate::Registry;
 
 /// Makes the routes of this file.
@@ -104,7 +104,7 @@ async fn server_rating(
 async fn rate_virtual_server(
     State(registry): State<Arc<Registry>>,
     caller: Caller,
-    At(slug): At,
+    Named(slug): Named,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Json<RatingTaken>, Problem> {
     let find = |catalog: &Catalog| Ok(Rated::VirtualServer(require(catalog, &slug)?.slug.clone()));
@@ -118,7 +118,7 @@ async fn rate_virtual_server(
 async fn virtual_server_rating(
     State(registry): State<Arc<Registry>>,
     _: Caller,
-    At(slug): At,
+    Named(slug): Named,
 ) -> Result<Json<Rating>, Problem> {
     let catalog = registry.catalog();
     let slug = require(&catalog, &slug)?.slug.clone();

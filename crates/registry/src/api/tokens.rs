@@ -7,7 +7,7 @@ use std::sync::Arc;
 use auth::Issuer;
 use auth::bearer::MAX_TOKEN_BYTES;
 use axum::Json;
-use axum::extract::{FromRequestParts, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use catalog::Catalog;
 use catalog::error::{Invalid, Refusal};
@@ -15,7 +15,6 @@ use catalog::name::{ServerPath, Slug};
 use catalog::prose::check_prose;
 use catalog::time::Timestamp;
 use catalog::token::{IssuedToken, MAX_LIFE_SECONDS};
-use http::request::Parts;
 use http::{StatusCode, header};
 use serde::{Deserialize, Serialize};
 use store::change::{Change, Edit};
@@ -25,7 +24,7 @@ use utoipa_axum::routes;
 
 use super::document::rfc3339;
 use super::error::Problem;
-use super::extract::{Caller, JsonBody, Paging, Params, part};
+use super::extract::{Caller, JsonBody, Named, Paging, Params};
 use super::groups::{MAX_LISTED, read_names, read_scopes};
 use crate::Registry;
 
@@ -153,17 +152,6 @@ struct Page {
     has_next: bool,
 }
 
-/// The token that the path of the request names.
-struct At(String);
-
-impl FromRequestParts<Arc<Registry>> for At {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, registry: &Arc<Registry>) -> Result<Self, Problem> {
-        part(parts, registry, "id").await.map(Self)
-    }
-}
-
 /// Issues a token
 ///
 /// The answer shows it once; it is kept nowhere. An administrator may issue any token. Others may issue tokens for
@@ -243,7 +231,7 @@ async fn list_tokens(
 async fn show_token(
     State(registry): State<Arc<Registry>>,
     caller: Caller,
-    At(id): At,
+    Named(id): Named,
 ) -> Result<Json<Document>, Problem> {
     let (catalog, now) = (registry.catalog(), Timestamp::now());
     let token = require(&catalog, &id, &caller)?;
@@ -261,7 +249,7 @@ async fn show_token(
 async fn revoke_token(
     State(registry): State<Arc<Registry>>,
     caller: Caller,
-    At(id): At,
+    Named(id): Named,
 ) -> Result<StatusCode, Problem> {
     let revoked = registry.apply_for(&caller.trail, |catalog| {
         let token = require(catalog, &id, &caller)?;

@@ -12,7 +12,7 @@ mod resource_routes;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{FromRequestParts, State};
+use axum::extract::State;
 use catalog::Catalog;
 use catalog::error::Refusal;
 use catalog::name::Slug;
@@ -20,7 +20,6 @@ use catalog::time::Timestamp;
 use catalog::unreadable::Place;
 use catalog::virtual_server::VirtualServer;
 use http::StatusCode;
-use http::request::Parts;
 use serde::Deserialize;
 use store::change::{Change, Edit, Expect};
 use utoipa::{IntoParams, ToSchema};
@@ -28,7 +27,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::error::Problem;
-use super::extract::{Admin, Caller, IfMatch, JsonBody, Paging, Params, part};
+use super::extract::{Admin, Caller, IfMatch, JsonBody, Named, Paging, Params};
 use super::preview::{For, Preview};
 use super::tagged::Tagged;
 use crate::Registry;
@@ -71,17 +70,6 @@ struct Toggle {
     /// On or off.
     #[serde(alias = "is_enabled")]
     enabled: bool,
-}
-
-/// The virtual server that the path of the request names.
-pub(super) struct At(pub(super) String);
-
-impl FromRequestParts<Arc<Registry>> for At {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, registry: &Arc<Registry>) -> Result<Self, Problem> {
-        part(parts, registry, "slug").await.map(Self)
-    }
 }
 
 /// Composes a virtual server
@@ -139,7 +127,7 @@ async fn list_virtual_servers(
 async fn show_virtual_server(
     State(registry): State<Arc<Registry>>,
     _: Caller,
-    At(slug): At,
+    Named(slug): Named,
 ) -> Result<Tagged<Document>, Problem> {
     let catalog = registry.catalog();
     Ok(tagged(&catalog, require(&catalog, &slug)?, Vec::new()))
@@ -156,7 +144,7 @@ async fn show_virtual_server(
 async fn replace_virtual_server(
     State(registry): State<Arc<Registry>>,
     Admin(caller): Admin,
-    At(slug): At,
+    Named(slug): Named,
     if_match: IfMatch,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
@@ -177,7 +165,7 @@ async fn replace_virtual_server(
 async fn edit_virtual_server(
     State(registry): State<Arc<Registry>>,
     Admin(caller): Admin,
-    At(slug): At,
+    Named(slug): Named,
     if_match: IfMatch,
     JsonBody(body): JsonBody<Body>,
 ) -> Result<Tagged<Document>, Problem> {
@@ -198,7 +186,7 @@ async fn edit_virtual_server(
 async fn toggle_virtual_server(
     State(registry): State<Arc<Registry>>,
     Admin(caller): Admin,
-    At(slug): At,
+    Named(slug): Named,
     if_match: IfMatch,
     JsonBody(toggle): JsonBody<Toggle>,
 ) -> Result<Tagged<Document>, Problem> {
@@ -223,7 +211,7 @@ async fn toggle_virtual_server(
 async fn delete_virtual_server(
     State(registry): State<Arc<Registry>>,
     Admin(caller): Admin,
-    At(slug): At,
+    Named(slug): Named,
     if_match: IfMatch,
 ) -> Result<StatusCode, Problem> {
     let gone = registry.apply_for(&caller.trail, |catalog| {
@@ -252,7 +240,7 @@ async fn delete_virtual_server(
 async fn virtual_server_tools(
     State(registry): State<Arc<Registry>>,
     caller: Caller,
-    At(slug): At,
+    Named(slug): Named,
 ) -> Result<Json<Tools>, Problem> {
     let catalog = registry.catalog();
     Ok(Json(Tools::of(&catalog, require(&catalog, &slug)?, &caller.grants)))
@@ -269,7 +257,7 @@ async fn virtual_server_tools(
 async fn preview_virtual_server(
     State(registry): State<Arc<Registry>>,
     caller: Caller,
-    At(slug): At,
+    Named(slug): Named,
     Params(wanted): Params<For>,
 ) -> Result<Json<Preview>, Problem> {
     let catalog = registry.catalog();

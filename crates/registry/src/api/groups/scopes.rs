@@ -7,14 +7,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{FromRequestParts, State};
+use axum::extract::State;
 use catalog::Catalog;
 use catalog::access::Group;
 use catalog::error::{Invalid, Refusal};
 use catalog::rights::{Place as Endpoint, Rights, ScopeDocument};
 use catalog::unreadable::Place;
 use http::StatusCode;
-use http::request::Parts;
 use serde::Serialize;
 use serde_json::Value;
 use store::change::{Change, Edit, Expect};
@@ -25,7 +24,7 @@ use utoipa_axum::routes;
 use super::MAX_SCOPES;
 use crate::Registry;
 use crate::api::error::Problem;
-use crate::api::extract::{Admin, Caller, JsonBody, Paging, part};
+use crate::api::extract::{Admin, Caller, JsonBody, Named, Paging};
 use crate::trail::Trail;
 use document::{Document, Wanted};
 
@@ -72,17 +71,6 @@ struct Page {
     offset: usize,
     /// Whether there are entries behind this page.
     has_next: bool,
-}
-
-/// What the path of the request names.
-struct At(String);
-
-impl FromRequestParts<Arc<Registry>> for At {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, registry: &Arc<Registry>) -> Result<Self, Problem> {
-        part(parts, registry, "name").await.map(Self)
-    }
 }
 
 /// Describes a scope, and says what it allows
@@ -132,7 +120,7 @@ async fn list_scopes(State(registry): State<Arc<Registry>>, caller: Caller, pagi
 async fn show_scope(
     State(registry): State<Arc<Registry>>,
     _: Admin,
-    At(name): At,
+    Named(name): Named,
 ) -> Result<Json<Document>, Problem> {
     let catalog = registry.catalog();
     let (scope, document) = catalog.scopes.get_key_value(name.as_str()).ok_or_else(|| no_such(&name))?;
@@ -148,7 +136,7 @@ async fn show_scope(
 async fn replace_scope(
     State(registry): State<Arc<Registry>>,
     Admin(caller): Admin,
-    At(name): At,
+    Named(name): Named,
     JsonBody(mut body): JsonBody<Document>,
 ) -> Result<Json<Written>, Problem> {
     if body.name.is_empty() {
@@ -192,7 +180,7 @@ async fn import_scopes(
 async fn delete_scope(
     State(registry): State<Arc<Registry>>,
     Admin(caller): Admin,
-    At(name): At,
+    Named(name): Named,
 ) -> Result<StatusCode, Problem> {
     let gone = registry.apply_for(&caller.trail, |catalog| {
         let Some((scope, _)) = catalog.scopes.get_key_value(name.as_str()) else {
