@@ -4,6 +4,8 @@
 //! something is `catalog::access`'s question, and whether a token was revoked is the snapshot's.
 #![warn(missing_docs)]
 
+#[cfg(test)]
+mod altered;
 pub mod bearer;
 mod claims;
 pub mod cookie;

@@ -11,6 +11,7 @@ use catalog::access::Scope;
 use jsonwebtoken::Algorithm;
 
 use super::*;
+use crate::altered::with;
 use crate::claims::{ISSUER, TOKEN_TYPE, signing_key};
 use crate::issue::Issuer;
 
@@ -52,17 +53,6 @@ fn header() -> Value {
 fn claims() -> Value {
     let exp = NOW.as_seconds() + 60;
     json!({ "iss": ISSUER, "aud": ISSUER, "sub": "alice", "jti": "1", "iat": 0, "exp": exp })
-}
-
-/// Returns an object with one member set, or removed where the value is null.
-fn with(mut object: Value, key: &str, value: Value) -> Value {
-    let members = object.as_object_mut().unwrap();
-    if value.is_null() {
-        members.remove(key)
-    } else {
-        members.insert(key.into(), value)
-    };
-    object
 }
 
 fn check(bearer: &str, expected: Refused, what: &str) {

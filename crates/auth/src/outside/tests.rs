@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::fetch::{Answer, Question, Unanswered};
 use super::*;
+use crate::altered::with;
 use crate::{Authenticator, RootKey};
 
 mod claims;
@@ -177,15 +178,4 @@ fn claims() -> Value {
     let seconds = now().as_seconds();
     json!({ "iss": ISSUER, "aud": ENDPOINT, "sub": "alice", "iat": seconds, "exp": seconds + 300,
         "scope": "mcp-access github-read", "groups": ["developers"] })
-}
-
-/// Returns an object with one member set, or removed where the value is null.
-fn with(mut object: Value, key: &str, value: Value) -> Value {
-    let members = object.as_object_mut().unwrap();
-    if value.is_null() {
-        members.remove(key)
-    } else {
-        members.insert(key.into(), value)
-    };
-    object
 }
