@@ -21,7 +21,7 @@ const CATALOG_PAGE_BYTES: i64 = 16 * 1024;
 /// Compiled statements kept; more than there are in the code.
 const STATEMENTS: usize = 64;
 
-/// Users' connections came with the second step.
+/// What users allow at backends.
 const CONNECTIONS: &str = "
     CREATE TABLE connections (
         path TEXT NOT NULL, issuer TEXT NOT NULL, subject TEXT NOT NULL, record TEXT NOT NULL,
@@ -156,3 +156,6 @@ impl From<rusqlite::Error> for Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
